@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* ctl.h - the host and the executor's init, and init and its server, talk over this.
+ *
+ * SOCK_SEQPACKET, one message a packet, descriptors by SCM_RIGHTS. Both ends are built together;
+ * a version byte catches a mistake. Numbers are in host order. Init reads only messages of this
+ * form: of counted fields, never foreign text.
+ *
+ * host -> init    BOOT (first, once), START, SIGNAL, END
+ * init -> host    READY, STARTED, FAILED, EXITED
+ * server -> init  START, SIGNAL
+ * init -> server  STARTED, FAILED, EXITED
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define CTL_VERSION 1
+#define CTL_MESSAGE_MAX (256u * 1024) /* bytes of one message, descriptors aside */
+#define CTL_FDS_MAX 32
+#define CTL_STRINGS_MAX 4096 /* in argv or env */
+
+enum ctl_kind {
+	CTL_BOOT = 1,
+	CTL_START,
+	CTL_SIGNAL,
+	CTL_END,
+	CTL_READY,
+	CTL_STARTED,
+	CTL_FAILED,
+	CTL_EXITED,
+};
+
+/* Who runs, as the session sees it. */
+struct ctl_user {
+	char *name, *home, *shell;
+	uid_t uid;
+	gid_t gid;
+};
+
+struct ctl_boot {
+	char id[16];
+	char key[65];		    /* of the session; hexadecimal */
+	bool exit_on_eof;	    /* the session ends with its supervisor (run) */
+	bool root_allowed;
+	uint64_t root_caps;	    /* mask of CAP_ numbers that root keeps */
+	bool single_id;		    /* executor and workload share one host id */
+	uid_t server_uid;	    /* relative to where init stands */
+	gid_t server_gid;
+	struct ctl_user user;	    /* the policy's; root is 0, "root", "/root", the same shell */
+	char *workspace;	    /* directory the session starts in: "/workspace" */
+	char **env;		    /* "K=V", NULL-terminated: of every workload process */
+	uint64_t nofile, fsize_bytes;
+	uint64_t deadline_ms;	    /* init ends the session by itself after this; 0: never */
+	/* Descriptors, in this order in the message. */
+	int filter;		    /* sealed memfd: struct sock_filter array for the workload */
+	int work_groups[8];	    /* v1: `tasks` files of the workload's leaf, opened for writing */
+	unsigned n_work_groups;
+	int work_group_dir;	    /* v2: the leaf's directory, for CLONE_INTO_CGROUP; -1 on v1 */
+	int listeners[4];	    /* of the host: 127.0.0.1 and ::1 */
+	unsigned n_listeners;
+	struct ctl_publish {
+		int listener;	    /* of the host */
+		uint16_t port;	    /* inside, on loopback */
+	} publish[8];
+	unsigned n_publish;
+};
+
+enum {
+	CTL_START_TTY = 1 << 0,	   /* init makes a pty; STARTED carries its master end */
+	CTL_START_PIPES = 1 << 1,  /* init makes stdin, stdout, stderr; STARTED carries our ends */
+	CTL_START_ROOT = 1 << 2,   /* as the session's root; refused where the policy says no */
+	CTL_START_HELPER = 1 << 3, /* no exec: the executor's own file helper, one socket comes back */
+	/* neither TTY nor PIPES nor HELPER: the message carries stdin, stdout, stderr */
+};
+
+struct ctl_start {
+	uint32_t tag; /* the sender's name for it, in every answer */
+	uint32_t flags;
+	uint16_t rows, cols;
+	char **argv; /* argv[0] is searched in PATH where it has no slash */
+	char **env;  /* added to the session's; "K=V" */
+	char *cwd;   /* absolute; NULL: the workspace */
+	int fds[3];
+	unsigned n_fds;
+};
+
+struct ctl_signal {
+	uint32_t tag;
+	int32_t signal;
+	bool group; /* its whole process group */
+};
+
+struct ctl_started {
+	uint32_t tag;
+	int32_t pid; /* in the session's pid namespace */
+	int fds[3];  /* TTY: master; PIPES: stdin, stdout, stderr; HELPER: socket */
+	unsigned n_fds;
+};
+
+struct ctl_failed {
+	uint32_t tag;
+	int32_t code;	   /* errno */
+	bool exec;	   /* it was exec that failed: 126 or 127 to a shell's user */
+	char text[ERR_TEXT_BYTES];
+};
+
+struct ctl_exited {
+	uint32_t tag;
+	int32_t wait_status; /* as waitpid gives it */
+	uint64_t cpu_us, peak_rss_bytes;
+};
+
+struct ctl_message {
+	enum ctl_kind kind;
+	union {
+		struct ctl_boot boot;
+		struct ctl_start start;
+		struct ctl_signal signal;
+		struct ctl_started started;
+		struct ctl_failed failed;
+		struct ctl_exited exited;
+	};
+};
+
+/* Make the pair: `host` close-on-exec, `other` for the executor. */
+must_check int ctl_pair(int *host, int *other, struct err *e);
+
+/* Send one message with the descriptors its struct names; they stay the caller's. */
+must_check int ctl_send(int fd, const struct ctl_message *m, struct err *e);
+
+/* Receive one message. 1 and *m filled (strings on the heap, descriptors close-on-exec, both
+ * the message's until ctl_message_clear), 0 at end-of-file, -EAGAIN where nothing is there on a
+ * non-blocking socket, or an error: -EPROTO for what is not a message of ours. */
+must_check int ctl_receive(int fd, struct ctl_message *m, struct err *e);
+
+/* Free strings, wipe the key, close descriptors that were not taken (set to -1). */
+void ctl_message_clear(struct ctl_message *m);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* gate.h - one go, one answer.
+ *
+ * A pair of SOCK_SEQPACKET ends, both close-on-exec. The host sends one byte when all that it
+ * owes the child is done (maps, veth peer). The child answers with one struct err, or by its end
+ * closing on exec. End-of-file instead of go means that the host died: the child ends silently. */
+#pragma once
+
+#include "base/err.h"
+
+/* Make the pair; both close-on-exec. */
+must_check int gate_new(int *host, int *child, struct err *e);
+
+/* Host: say go. */
+must_check int gate_go(int host, struct err *e);
+
+/* Host: wait for the answer, at most `timeout_ms`. 0 when the child has exec'd, else its error
+ * in *e; -ETIMEDOUT, or -ECHILD when it died without a word. */
+must_check int gate_answer(int host, int timeout_ms, struct err *e);
+
+/* Child: wait for go, once; further calls return at once. 0, or -EPIPE. */
+must_check int gate_await(int child, struct err *e);
+
+/* Child: report the error and end. */
+void gate_fail(int child, const struct err *e) __attribute__((noreturn));

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* ids.h - who is who, inside and outside.
+ *
+ * Two worlds of ids. The *workload* lives in a user namespace of its own (its "session
+ * namespace") that does not map the executor's ids at all: so not even the session's root can
+ * become the executor, signal it or trace it. The *executor* (init and server) stays in the
+ * namespace around it and is the owner of the session namespace: that alone lets it, without a
+ * single capability, put processes into it and signal them.
+ *
+ *                     around it                     session namespace maps inside id i to
+ *   as root           the host's, no capability     slice + i
+ *   with subordinate  a namespace with 0 = caller,  1000 to the caller, the others to
+ *   ids               1.. = the caller's ranges     the caller's ranges
+ *   with one id       a namespace with 0 = caller   the workload's one id to the caller
+ */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Ids 0 .. IDS_WORKLOAD-1 and 65534 exist inside a session; these two do not. */
+#define IDS_SLICE 65536u
+#define IDS_WORKLOAD 65520u
+#define IDS_INIT 65520u	  /* offset of the executor's init in the slice */
+#define IDS_SERVER 65521u /* offset of its server */
+#define IDS_NOBODY 65534u
+
+enum ids_mode {
+	IDS_ROOT,   /* a slice of the host's ids for every session */
+	IDS_SUBIDS, /* the caller's id and his subordinate ranges, by newuidmap */
+	IDS_SINGLE, /* the caller's id alone */
+};
+
+struct id_range {
+	uint32_t inside, outside, count;
+};
+
+#define IDS_RANGES_MAX 8
+struct id_map {
+	struct id_range range[IDS_RANGES_MAX];
+	unsigned n;
+};
+
+/* The text for /proc/PID/uid_map. Returns its length. */
+size_t ids_map_text(const struct id_map *map, char *text, size_t size);
+
+/* Make a user namespace with these maps, owned by `owner` (an effective uid that the caller may
+ * take: kernel counters are charged to it), and give an fd of it. Nothing of it runs on: the
+ * namespace lives by the fd. `proc` is an fd of a /proc that shows the caller's pid namespace.
+ * The caller needs CAP_SETUID and CAP_SETGID where it stands, unless the maps are of one id of
+ * its own. */
+must_check int ids_userns(int proc, const struct id_map *uids, const struct id_map *gids, uid_t owner,
+			  struct err *e);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* inside.h - all that happens between clone and exec, decided beforehand.
+ *
+ * `struct inside` is frozen before the clone. The child walks one table of steps over it
+ * (inside.c): no choice, no parsing, no policy. It shares the host's memory image
+ * copy-on-write, so pointers and descriptors of the host are good in it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "sandbox/ids.h"
+
+/* Which user namespace a layer's owners are read through. Only as root. */
+enum mount_ids {
+	MOUNT_IDS_PLAIN,   /* as they are */
+	MOUNT_IDS_SESSION, /* host id i is the session's id i: for the host's /usr */
+	MOUNT_IDS_OWNER,   /* the repository's owner is the session's user */
+};
+
+enum mount_kind {
+	MOUNT_OVERLAY,	/* lowers (uppermost first), an upper and a work directory */
+	MOUNT_BIND,	/* one lower, as it is: a directory, a file, a device node */
+	MOUNT_TMPFS,	/* size_bytes, mode */
+	MOUNT_PROC,
+	MOUNT_DEVPTS,
+	MOUNT_MQUEUE,
+	MOUNT_MASK,	/* hide `target`, if it is there, under an empty file or directory */
+	MOUNT_READONLY, /* make what is at `target`, if it is there, read-only */
+	MOUNT_SYMLINK,	/* `source` is the link's text; target is below a tmpfs */
+	MOUNT_DIR,	/* make the directory `target` with `mode`; target is below a tmpfs */
+};
+
+enum {
+	MOUNT_RO = 1 << 0,
+	MOUNT_NOEXEC = 1 << 1,
+	MOUNT_DEV = 1 << 2,	 /* device nodes work here; nodev otherwise. nosuid always */
+	MOUNT_VOLATILE = 1 << 3, /* an overlay that need not survive the host's power failure */
+};
+
+#define MOUNT_LOWERS_MAX 60
+
+struct mount_step {
+	enum mount_kind kind;
+	const char *target;	 /* absolute, inside; "/" comes first */
+	const char *source;	 /* what the plan shows: host path, link text */
+	unsigned flags;
+	uint64_t size_bytes;	 /* tmpfs */
+	mode_t mode;		 /* tmpfs, directory */
+	enum mount_ids lower_ids;
+	const char *layer;	 /* overlay: name of its upper in the session directory ("root") */
+	/* Filled by the stage that opens them; -1 where there is none. Owned by the session. */
+	int lower[MOUNT_LOWERS_MAX];
+	unsigned char lower_ids_each[MOUNT_LOWERS_MAX]; /* enum mount_ids a lower; starts as lower_ids */
+	unsigned n_lower;
+	int upper, work;
+};
+
+struct net_inside {
+	bool veth;		/* an interface arrives; without it loopback alone is set up */
+	char peer[16];		/* its name at arrival; renamed to eth0 */
+	uint8_t mac[6];
+	uint32_t address, gateway; /* host byte order */
+	unsigned prefix;
+	uint8_t gateway_mac[6];
+	bool default_route;
+	uint16_t port;		/* the executor listens on address:port; 0: no listener of the session's */
+};
+
+/* The descriptors the executor finds at exec. Everything else comes with its boot message. */
+enum { INSIDE_FD_CTL = 3, INSIDE_FD_LISTEN = 4, INSIDE_FD_USERNS = 5 };
+
+struct inside {
+	enum ids_mode mode;
+	/* cgroup: v1: `tasks` files to write "0" to; v2: entered by clone. */
+	int group_tasks[8];
+	unsigned n_group_tasks;
+
+	struct mount_step *mounts;
+	unsigned n_mounts;
+	int userns;	  /* the session namespace; made by the host as root, else made inside: -1 */
+	int owner_userns; /* for MOUNT_IDS_OWNER; -1 where it is not needed */
+	struct id_map session_uids, session_gids; /* of the session namespace */
+	uid_t session_uid; /* the workload's user, inside */
+	gid_t session_gid;
+	uid_t init_uid;	   /* where the executor's init stands: outside the session namespace */
+	gid_t init_gid;
+
+	const char *hostname;
+	struct net_inside net;
+
+	int gate; /* the child's end of the gate; see gate.h */
+	int ctl;  /* the executor's end of the control socket; see ctl.h */
+	int program; /* the executor, opened with O_PATH */
+	bool die_with_parent;
+};
+
+/* Walk the steps; ends in exec. Returns only by _exit, after sending the error through the gate. */
+void inside_main(struct inside *in) __attribute__((noreturn));

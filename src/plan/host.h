@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* host.h - what this host offers. Read once, before any decision; a test makes one up. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "sandbox/ids.h"
+
+enum controller { CONTROLLER_MEMORY, CONTROLLER_PIDS, CONTROLLER_CPU, CONTROLLER_COUNT };
+
+/* Where one controller is, and the group new ones are made below. */
+struct host_controller {
+	bool usable;	 /* it exists and we may make groups */
+	bool v2;
+	bool swap;	 /* memory: swap is accounted for */
+	char *parent;	 /* absolute directory: ours to make "ohsandbox" in */
+};
+
+struct host {
+	unsigned kernel_major, kernel_minor;
+	uid_t uid;
+	gid_t gid;
+	bool privileged;	   /* root with the capabilities that need the host's */
+	bool net_admin;
+	enum ids_mode ids;	   /* the best that can be had */
+	struct id_range sub_uids, sub_gids; /* outside, count: the caller's first range of /etc/subuid */
+	bool idmapped_mounts;	   /* as root, on the state directory's and on the root's file system */
+	struct host_controller controller[CONTROLLER_COUNT];
+	bool user_namespaces;
+	uint64_t memory_bytes;	   /* of RAM */
+	unsigned cpus;
+	char *state_dir;	   /* where ours is */
+	char *user_name, *git_name, *git_email;
+};
+
+/* Read the facts a start needs. Cheap: no process is started. */
+must_check int host_probe(const char *state_dir, struct host **out, struct err *e);
+void host_free(struct host *h);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* policy.h - what a session may do, from a JSON file; ohsandbox-policy(5).
+ *
+ * A policy may extend one other, which may not extend again. Every key has a default; unknown
+ * keys, wrong types and ranges are errors that name key and line. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define LIMIT_NONE UINT64_MAX
+
+struct limits {
+	uint64_t memory_bytes, swap_bytes; /* swap is what may be used besides memory */
+	uint64_t cpu_milli;		   /* thousandths of a CPU */
+	uint64_t pids;
+	uint64_t timeout_ms;
+	uint64_t nofile, fsize_bytes;	   /* rlimits of every process */
+	uint64_t tmp_bytes;		   /* size of /tmp */
+};
+
+/* The limits and walls a host may lack; bits of allow_degraded and of what was given up. */
+enum degraded {
+	DEGRADED_MEMORY = 1 << 0,
+	DEGRADED_SWAP = 1 << 1,
+	DEGRADED_CPUS = 1 << 2,
+	DEGRADED_PIDS = 1 << 3,
+	DEGRADED_NETWORK = 1 << 4, /* no veth: the executor is reached by the loopback listener alone */
+	DEGRADED_IDS = 1 << 5,	   /* one id only */
+};
+
+/* "memory", "swap", ... The table both directions use. NULL behind the last. */
+const char *degraded_name(unsigned bit);
+
+enum net_mode { NET_NONE, NET_NAT };
+enum git_objects { GIT_OBJECTS_AUTO, GIT_OBJECTS_ALL, GIT_OBJECTS_REACHABLE };
+enum mount_mode { MOUNT_MODE_COW, MOUNT_MODE_RO };
+
+struct policy_mount {
+	char *host, *inside;
+	enum mount_mode mode;
+};
+
+struct policy_user {
+	char *name, *home, *shell;
+	uid_t uid;
+	gid_t gid;
+};
+
+/* Seccomp: the calls allowed, and conditions on some. Built by filter.h. */
+struct seccomp_arg {
+	unsigned index;	     /* argument 0..5 */
+	unsigned op;	     /* enum of filter.h */
+	uint64_t value, mask;
+};
+
+struct seccomp_rule {
+	char **calls;	     /* NULL-terminated names; names unknown here are skipped */
+	int action;	     /* enum of filter.h: allow, errno, kill */
+	unsigned error;	     /* for errno */
+	struct seccomp_arg args[6];
+	unsigned n_args;
+};
+
+struct policy {
+	char *name, *path, *description;
+	char digest[65]; /* SHA-256 of the effective policy, hexadecimal */
+	struct policy_user user;
+	bool root_allowed;
+	uint64_t root_caps;
+	struct limits limits;
+	unsigned allow_degraded;
+	enum net_mode net;
+	char **resolvers;     /* addresses; NULL: the host's */
+	char **env;	      /* "K=V" */
+	char **pass_env;      /* names passed through where the caller has them */
+	char **certificates;  /* host files of certificate bundles copied into /etc */
+	struct policy_mount *mounts;
+	unsigned n_mounts;
+	char *hostname;
+	char *root_base;      /* "host" */
+	enum git_objects git_objects;
+	char *git_name, *git_email; /* NULL: the host's identity */
+	bool nested_userns;
+	struct seccomp_rule *rules;
+	unsigned n_rules;
+	unsigned default_error; /* errno of a known call that no rule allows */
+};
+
+/* Load by name (looked up in OHS_POLICY_DIR, ~/.config/ohsandbox/policy, the sysconf and the data
+ * directory) or by path (it has a slash). The caller frees it. */
+must_check int policy_load(const char *name_or_path, struct policy **out, struct err *e);
+void policy_free(struct policy *p);
+
+/* The same from bytes: `find` gives the text of the policy it extends. Pure: for tests and fuzzing. */
+must_check int policy_parse(const char *text, size_t len, const char *where,
+			    int (*find)(const char *name, struct buf *text, struct err *e), struct policy **out,
+			    struct err *e);
+
+/* What is in effect, every default filled in, as JSON. */
+void policy_show(const struct policy *p, struct buf *out);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* session.h - what exists on the host for one session: its directory, its lock, its record.
+ *
+ *	STATE/				0700, owned by the caller
+ *	  sessions/ID/record.json	all names this session will ever use, written first
+ *	  sessions/ID/journal		a line before each act that only then has a name
+ *	  sessions/ID/lock		held by the supervisor and the session's init while either lives
+ *	  sessions/ID/layers/NAME/{upper,work}
+ *	  base/REPO/COMMIT/...		shared, immutable; see worktree.h
+ *	  cache/...			filters, root file system skeletons
+ *
+ * Undoing works from the record and the journal alone. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "sandbox/inside.h"
+
+#define SESSION_NO_SLOT UINT32_MAX
+
+/* What the record holds. Strings are the record's own. */
+struct record {
+	unsigned version;
+	char id[13];
+	char *created;		/* RFC 3339, UTC */
+	enum ids_mode ids;
+	uint32_t slot;		/* as root: number of its id slice, address and link; else SESSION_NO_SLOT */
+	struct id_map session_uids, session_gids; /* to remove its layers by */
+	uint32_t host_uid;
+	char *workspace_kind, *path, *subdir, *rev, *commit, *repo_id;
+	char *policy, *policy_digest;
+	char **command;
+	char *user;
+	char **layers_root, **layers_workspace; /* lower directories of / and /workspace, uppermost first */
+	char *group[8];		/* absolute directories of its groups, innermost last */
+	unsigned n_groups;
+	char link[16];		/* the host's end of the veth; "" without */
+	uint32_t address;	/* inside, host byte order; 0 without */
+	uint16_t port;		/* of the executor, inside */
+	uint16_t host_port;	/* of the loopback listener; 0: none */
+	char key[65];		/* the session's API key */
+	bool keep, stays;	/* stays: started without a command */
+	/* from the journal */
+	pid_t init_pid;		/* on the host; 0: none yet */
+	uint64_t init_start;	/* its start time, field 22 of /proc/PID/stat */
+};
+
+struct session {
+	int state;		/* fd of STATE */
+	int dir;		/* fd of sessions/ID */
+	int lock;
+	int journal;
+	struct record record;
+};
+
+/* Open the state directory, making it where it is missing. Refused unless it is a directory of
+ * the caller's with mode 0700 exactly. `path` NULL: OHS_STATE_DIR, else the default (root:
+ * /var/lib/ohsandbox, else $XDG_STATE_HOME/ohsandbox or ~/.local/state/ohsandbox). */
+must_check int state_open(const char *path, struct err *e);
+must_check int state_default_path(char **path, struct err *e);
+
+/* Make the session's directory, take its lock, write its record. */
+must_check int session_new(int state, const struct record *r, struct session **out, struct err *e);
+
+/* Open one that exists, by its id or an unambiguous prefix of it. `lock`: also take the lock, which
+ * fails with -EBUSY while the session lives. */
+must_check int session_open(int state, const char *id, bool lock, struct session **out, struct err *e);
+void session_close(struct session *s);
+
+/* Note in the journal, before acting. One line, no newline in it. */
+must_check int session_note(struct session *s, struct err *e, const char *fmt, ...) printf_like(3, 4);
+
+/* Is its lock held by somebody? */
+must_check int session_is_alive(int state, const char *id, struct err *e);
+
+/* Call `each` for every session directory's name; stops at a negative answer and returns it. */
+must_check int session_each(int state, int (*each)(const char *id, void *arg, struct err *e), void *arg,
+			    struct err *e);
