@@ -139,5 +139,15 @@ must_check int ctl_send(int fd, const struct ctl_message *m, struct err *e);
  * non-blocking socket, or an error: -EPROTO for what is not a message of ours. */
 must_check int ctl_receive(int fd, struct ctl_message *m, struct err *e);
 
-/* Free strings, wipe the key, close descriptors that were not taken (set to -1). */
+/* The same from bytes: descriptors are taken out of `fds` (set to -1 there) in their order. Does no
+ * I/O; on failure *m is cleared, and descriptors not taken yet are still the caller's. */
+must_check int ctl_decode(const void *bytes, size_t len, int *fds, unsigned n_fds, struct ctl_message *m,
+			  struct err *e);
+
+/* The bytes of a message, and the descriptors that go with them (still the caller's). */
+must_check int ctl_encode(const struct ctl_message *m, struct buf *out, int fds[CTL_FDS_MAX], unsigned *n_fds,
+			  struct err *e);
+
+/* For received messages: free strings, wipe the key, close descriptors that were not taken (set to
+ * -1). A list (argv, env) is one block: who takes it frees it by one free(). */
 void ctl_message_clear(struct ctl_message *m);

@@ -2,8 +2,12 @@
 /* gate.h - one go, one answer.
  *
  * A pair of SOCK_SEQPACKET ends, both close-on-exec. The host sends one byte when all that it
- * owes the child is done (maps, veth peer). The child answers with one struct err, or by its end
- * closing on exec. End-of-file instead of go means that the host died: the child ends silently. */
+ * owes the child is done (maps, veth peer). The child answers with one struct err, or with one
+ * byte right before exec and then by its end closing on exec. End-of-file instead of go means that
+ * the host died: the child ends silently.
+ *
+ * Each side closes its copy of the other's end right after the clone, or no end would ever be seen:
+ * the child through `gate_host` of struct inside, the host after spawn(). */
 #pragma once
 
 #include "base/err.h"
@@ -18,8 +22,14 @@ must_check int gate_go(int host, struct err *e);
  * in *e; -ETIMEDOUT, or -ECHILD when it died without a word. */
 must_check int gate_answer(int host, int timeout_ms, struct err *e);
 
-/* Child: wait for go, once; further calls return at once. 0, or -EPIPE. */
+/* Child: wait for go, once. 0, or -EPIPE. */
 must_check int gate_await(int child, struct err *e);
+
+/* Child, after go: is the host still there? 0, or -EPIPE. */
+must_check int gate_check(int child, struct err *e);
+
+/* Child: all is done but exec. */
+must_check int gate_ready(int child, struct err *e);
 
 /* Child: report the error and end. */
 void gate_fail(int child, const struct err *e) __attribute__((noreturn));

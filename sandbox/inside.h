@@ -91,7 +91,8 @@ struct inside {
 	const char *hostname;
 	struct net_inside net;
 
-	int gate; /* the child's end of the gate; see gate.h */
+	int gate;      /* the child's end of the gate; see gate.h */
+	int gate_host; /* the host's, which the child closes first of all */
 	int ctl;  /* the executor's end of the control socket; see ctl.h */
 	int program; /* the executor, opened with O_PATH */
 	bool die_with_parent;

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* gate.c - both ends of the one go and the one answer; see gate.h. */
+#include "sandbox/gate.h"
+
+#include <poll.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#define EXIT_REFUSED 125 /* nobody looks at it: the text through the gate is what counts */
+
+int gate_new(int *host, int *child, struct err *e)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_errno(e, "gate: socketpair");
+	*host = pair[0];
+	*child = pair[1];
+	return 0;
+}
+
+static int send_byte(int fd, const char *what, struct err *e)
+{
+	ssize_t n;
+
+	do {
+		n = send(fd, what, 1, MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n == 1 ? 0 : err_errno(e, "gate: the other side is gone");
+}
+
+int gate_go(int host, struct err *e)
+{
+	return send_byte(host, "g", e);
+}
+
+int gate_ready(int child, struct err *e)
+{
+	return send_byte(child, "r", e);
+}
+
+static ssize_t receive(int fd, void *bytes, size_t size, int flags)
+{
+	ssize_t n;
+
+	do {
+		n = recv(fd, bytes, size, flags);
+	} while (n < 0 && errno == EINTR);
+	return n;
+}
+
+int gate_await(int child, struct err *e)
+{
+	char go;
+	ssize_t n = receive(child, &go, 1, 0);
+
+	if (n < 0)
+		return err_errno(e, "gate: wait for go");
+	return n == 1 ? 0 : err_code(e, EPIPE, "gate: the host is gone");
+}
+
+int gate_check(int child, struct err *e)
+{
+	char none;
+	ssize_t n = receive(child, &none, 1, MSG_DONTWAIT);
+
+	if (n < 0 && errno == EAGAIN)
+		return 0;
+	return err_code(e, EPIPE, "gate: the host is gone");
+}
+
+void gate_fail(int child, const struct err *e)
+{
+	/* If the host is gone there is nobody to tell. */
+	(void)send(child, e, sizeof(*e), MSG_NOSIGNAL);
+	_exit(EXIT_REFUSED);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int wait_readable(int host, int64_t deadline_ms, struct err *e)
+{
+	struct pollfd p = { .fd = host, .events = POLLIN };
+	int64_t left;
+	int n;
+
+	do {
+		left = deadline_ms - now_ms();
+		n = poll(&p, 1, left > 0 ? (int)left : 0);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return err_errno(e, "gate: wait for the answer");
+	return n ? 0 : err_code(e, ETIMEDOUT, "the sandbox did not come up in time");
+}
+
+static int take_error(const struct err *answer, struct err *e)
+{
+	*e = *answer;
+	e->text[sizeof(e->text) - 1] = '\0';
+	if (e->code <= 0)
+		e->code = EPROTO;
+	return -e->code;
+}
+
+int gate_answer(int host, int timeout_ms, struct err *e)
+{
+	int64_t deadline_ms = now_ms() + timeout_ms;
+	struct err answer;
+	int ready = 0;
+
+	for (;;) {
+		ssize_t n;
+
+		if (wait_readable(host, deadline_ms, e) < 0)
+			return -e->code;
+		n = receive(host, &answer, sizeof(answer), 0);
+		if (n == (ssize_t)sizeof(answer))
+			return take_error(&answer, e);
+		if (n == 1 && !ready) {
+			ready = 1; /* what is left is exec: its end of the gate closes */
+			continue;
+		}
+		if (n == 0 && ready)
+			return 0;
+		/* ECONNRESET: it ended with our go unread. */
+		if (n == 0 || (n < 0 && errno == ECONNRESET))
+			return err_code(e, ECHILD, "the sandbox died while it was being set up");
+		return n < 0 ? err_errno(e, "gate: receive the answer")
+			     : err_code(e, EPROTO, "gate: an answer of %zd bytes", n);
+	}
+}
