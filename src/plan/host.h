@@ -19,6 +19,16 @@ struct host_controller {
 	char *parent;	 /* absolute directory: ours to make "ohsandbox" in */
 };
 
+/* Directories of the host that a session's root is made of. Where the host has a symbolic link
+ * instead (a merged /usr), the session gets the link. */
+struct host_dir {
+	const char *path;
+	const char *layer; /* name of its upper layer in the session directory */
+};
+
+/* The table's row `i`, NULL behind the last. Bit `i` of host.dirs says that it is there. */
+const struct host_dir *host_dir(unsigned i);
+
 struct host {
 	unsigned kernel_major, kernel_minor;
 	uid_t uid;
@@ -31,9 +41,13 @@ struct host {
 	struct host_controller controller[CONTROLLER_COUNT];
 	bool user_namespaces;
 	uint64_t memory_bytes;	   /* of RAM */
+	uint64_t swap_bytes;	   /* of all swap devices; 0: a swap limit keeps itself */
+	uint64_t nofile_max;	   /* hard limit of descriptors that the caller may hand on */
+	unsigned dirs;		   /* bits of host_dir() */
 	unsigned cpus;
 	char *state_dir;	   /* where ours is */
-	char *user_name, *git_name, *git_email;
+	char *user_name, *home;	   /* the caller's; home may be NULL */
+	char *git_name, *git_email; /* NULL: not configured */
 };
 
 /* Read the facts a start needs. Cheap: no process is started. */

@@ -44,7 +44,19 @@ struct request {
 	unsigned n_publish;
 	bool tty, keep, ends_with_us;
 	char *term;
+	/* Filled by request_resolve(); `mounts` then holds the policy's and the toolchains' too. */
+	bool resolved;
+	char **toolchain_path;	/* PATH entries */
+	char **host_env;	/* "K=V" out of the caller's environment: what the policy passes, TZ */
 };
+
+/* Find out what a decision needs of the file system and of the caller's environment: --dir and
+ * every mount's source are looked at and refused by name, toolchains and certificate bundles
+ * found. Call it once, before plan_make(). */
+must_check int request_resolve(struct request *r, const struct policy *p, const struct host *h, struct err *e);
+
+/* Free what its members point to. */
+void request_clear(struct request *r);
 
 struct plan {
 	char id[13];		/* 12 hexadecimal digits */
@@ -61,16 +73,26 @@ struct plan {
 	char *cwd;		/* inside */
 	char **env;		/* complete */
 	char *hostname;
-	char **path_dirs;	/* host directories of --toolchains, mounted read-only */
 	struct mount_step *mounts; /* in order; "/" first */
 	unsigned n_mounts;
+	char **texts;		/* private: the strings of `mounts` */
+	unsigned n_texts;
 	bool reachable_objects;
 	bool keep;
 };
 
+/* Decide. The strings of r, p and h that the plan points to must live as long as it does. `id` is
+ * empty: whoever makes the session draws it. */
 must_check int plan_make(const struct request *r, const struct policy *p, const struct host *h, struct plan **out,
 			 struct err *e);
 void plan_free(struct plan *p);
+
+/* Add a step at the end, with copies of its texts: for what only acting can find out (the object
+ * directories of a repository). */
+must_check int plan_add_mount(struct plan *p, const struct mount_step *step, struct err *e);
+
+/* A step with no descriptor in it yet. */
+struct mount_step mount_step_new(enum mount_kind kind, const char *target, const char *source);
 
 /* The plan as JSON, for --dry-run. Values of environment variables are not shown. */
 void plan_show(const struct plan *p, struct buf *out);

@@ -43,6 +43,10 @@ enum mount_mode { MOUNT_MODE_COW, MOUNT_MODE_RO };
 struct policy_mount {
 	char *host, *inside;
 	enum mount_mode mode;
+	/* Filled by request_resolve(). */
+	bool is_file;	  /* a single file is bound read-only: an overlay has directories alone */
+	bool owner_ids;	  /* its owner is the workspace's: read as the session's user */
+	bool plain_ids;	  /* no ids are translated: what is not readable by everybody stays shut */
 };
 
 struct policy_user {
@@ -73,12 +77,14 @@ struct policy {
 	bool root_allowed;
 	uint64_t root_caps;
 	struct limits limits;
+	uint64_t memory_percent; /* of the host's RAM: the default limit is no more than this */
 	unsigned allow_degraded;
 	enum net_mode net;
 	char **resolvers;     /* addresses; NULL: the host's */
 	char **env;	      /* "K=V" */
 	char **pass_env;      /* names passed through where the caller has them */
 	char **certificates;  /* host files of certificate bundles copied into /etc */
+	char **certificate_env; /* variables that name a bundle: passed with the file they name */
 	struct policy_mount *mounts;
 	unsigned n_mounts;
 	char *hostname;
