@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* listen.h - sockets of the host's network that the session's server will accept on.
+ *
+ * They are made here and handed over ready: the server's filter knows neither bind nor listen, and
+ * a session without any network of its own is reached all the same. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+
+#define LISTEN_LOOPBACK_MAX 2
+
+/* Listen on 127.0.0.1 and, where the host has it, ::1, on one port that the kernel chooses.
+ * Returns how many descriptors were put into `fds`. */
+must_check int listen_loopback(int fds[LISTEN_LOOPBACK_MAX], uint16_t *port, struct err *e);
+
+/* Listen where the caller wants a port of the session published. Returns an fd. */
+must_check int listen_publish(const struct publish *p, struct err *e);
