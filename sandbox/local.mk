@@ -1,0 +1,12 @@
+# sandbox - from clone to exec. One module a line.
+noinst_LIBRARIES += libctl.a libinside.a
+
+# Linked by the host and by the executor.
+libctl_a_SOURCES =
+libctl_a_SOURCES += sandbox/ctl.c sandbox/ctl.h
+
+# Linked by the host alone.
+libinside_a_SOURCES =
+libinside_a_SOURCES += sandbox/gate.c sandbox/gate.h
+libinside_a_SOURCES += sandbox/ids.h
+libinside_a_SOURCES += sandbox/inside.h

@@ -1,0 +1,10 @@
+# src/firewall - ohsandbox-firewall, the one program that links libnftables. All but main.c go into
+# the library.
+noinst_LIBRARIES += libfirewall.a
+libfirewall_a_SOURCES =
+
+# The program: uncomment when main.c is there.
+#pkglibexec_PROGRAMS += ohsandbox-firewall
+#ohsandbox_firewall_SOURCES = src/firewall/main.c
+#ohsandbox_firewall_LDFLAGS = $(AM_LDFLAGS) $(DYNAMIC_LINK)
+#ohsandbox_firewall_LDADD = libfirewall.a libbase.a $(NFTABLES_LIBS)

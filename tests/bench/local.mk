@@ -1,0 +1,1 @@
+# tests/bench - measurements; `make bench` runs tests/bench/run.

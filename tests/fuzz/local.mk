@@ -1,0 +1,10 @@
+# tests/fuzz - one target a parser of foreign bytes, one line each: fuzz_X.c defines
+# LLVMFuzzerTestOneInput, its corpus is tests/fuzz/corpus/X. Without --enable-fuzzing, driver.c is
+# the main function: it replays the files named on its command line.
+if FUZZING
+TEST_EXTRA = $(FUZZ_ENGINE)
+else
+check_LIBRARIES += libfuzzdriver.a
+libfuzzdriver_a_SOURCES = tests/fuzz/driver.c
+TEST_EXTRA = libfuzzdriver.a
+endif
