@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* net.h - the host's end of a session's network. As root only.
+ *
+ * A veth whose peer is made in the child's namespace, on a bridge with isolated, locked ports,
+ * static neighbours on both sides, and one static firewall ruleset whose sets name the sessions.
+ * Nobody inside is answered but by the host, and only where the host asked first (`none`);
+ * `nat` goes out, but to no private address. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "sandbox/inside.h"
+#include "session/session.h"
+
+/* What the child has to know. For sessions without a veth (`p->veth` unset, `slot` is not looked
+ * at) loopback alone. */
+must_check int net_inside_fill(const struct plan *p, uint32_t slot, struct net_inside *out, struct err *e);
+
+/* Connect the held child. Makes the bridge and the ruleset first where they are missing. */
+must_check int net_up(const struct plan *p, const struct record *r, pid_t child, struct err *e);
+
+/* Take the session out of the ruleset, and its link away if it has outlived its namespace. The
+ * last session that went out takes the forwarding switches back. */
+must_check int net_down(const struct record *r, struct err *e);
+
+/* Remove bridges and ruleset when no session is left; nothing happens while there is one. */
+must_check int net_clean(struct err *e);
+
+/* What of it exists now, for doctor. */
+struct net_shared {
+	unsigned sessions; /* slots taken */
+	unsigned bridges;
+	bool ruleset;
+	bool forwarding; /* switched by us */
+};
+must_check int net_shared_status(struct net_shared *out, struct err *e);
