@@ -4,12 +4,22 @@
  *	STATE/				0700, owned by the caller
  *	  sessions/ID/record.json	all names this session will ever use, written first
  *	  sessions/ID/journal		a line before each act that only then has a name
- *	  sessions/ID/lock		held by the supervisor and the session's init while either lives
+ *	  sessions/ID/lock		held by the supervisor and the session's init while either lives:
+ *					a lock of the open file (F_OFD), so whoever inherits it holds it
  *	  sessions/ID/layers/NAME/{upper,work}
  *	  base/REPO/COMMIT/...		shared, immutable; see worktree.h
  *	  cache/...			filters, root file system skeletons
  *
- * Undoing works from the record and the journal alone. */
+ * Undoing works from the record and the journal alone. The journal's lines:
+ *
+ *	init PID START		the session's init on the host, START as in field 22 of its stat
+ *	host_port N		the loopback listener's
+ *	commit HEX		of the base
+ *	repo_id HEX
+ *	root_layer PATH		one more lower directory of "/", uppermost first
+ *	workspace_layer PATH	the same for the workspace; PATH may be relative to STATE
+ *	keep			the layers stay when the session ends
+ *	stage TEXT		for people to read */
 #pragma once
 
 #include <stdbool.h>
@@ -29,7 +39,9 @@ struct record {
 	char *created;		/* RFC 3339, UTC */
 	enum ids_mode ids;
 	uint32_t slot;		/* as root: number of its id slice, address and link; else SESSION_NO_SLOT */
-	struct id_map session_uids, session_gids; /* to remove its layers by */
+	/* The ids its layers hold, to read and remove them by. As root: the session's to the host's.
+	 * Else those of the namespace around the session's, which the caller may make again. */
+	struct id_map session_uids, session_gids;
 	uint32_t host_uid;
 	char *workspace_kind, *path, *subdir, *rev, *commit, *repo_id;
 	char *policy, *policy_digest;
@@ -52,7 +64,7 @@ struct record {
 struct session {
 	int state;		/* fd of STATE */
 	int dir;		/* fd of sessions/ID */
-	int lock;
+	int lock;		/* read-only; inherited by init, as it lives by it. -1: not taken */
 	int journal;
 	struct record record;
 };
@@ -63,7 +75,8 @@ struct session {
 must_check int state_open(const char *path, struct err *e);
 must_check int state_default_path(char **path, struct err *e);
 
-/* Make the session's directory, take its lock, write its record. */
+/* Make the session's directory, take its lock, write its record (which is copied). `version`,
+ * and `created` where it is NULL, are filled in here. -EEXIST when the id is taken. */
 must_check int session_new(int state, const struct record *r, struct session **out, struct err *e);
 
 /* Open one that exists, by its id or an unambiguous prefix of it. `lock`: also take the lock, which
@@ -71,12 +84,25 @@ must_check int session_new(int state, const struct record *r, struct session **o
 must_check int session_open(int state, const char *id, bool lock, struct session **out, struct err *e);
 void session_close(struct session *s);
 
-/* Note in the journal, before acting. One line, no newline in it. */
+/* Take the lock of a session that was opened without: -EBUSY while it lives, or with `wait` when
+ * its last holder has ended. */
+must_check int session_lock(struct session *s, bool wait, struct err *e);
+
+/* Replace record.json by what s->record holds. Slower than a journal line. */
+must_check int session_save(struct session *s, struct err *e);
+
+/* Note in the journal, before acting. One line of the forms above, no newline in it. What it says
+ * is applied to s->record too. */
 must_check int session_note(struct session *s, struct err *e, const char *fmt, ...) printf_like(3, 4);
 
-/* Is its lock held by somebody? */
+/* Is its lock held by somebody? 1 or 0; nothing is made or taken. */
 must_check int session_is_alive(int state, const char *id, struct err *e);
 
-/* Call `each` for every session directory's name; stops at a negative answer and returns it. */
+/* Call `each` for the id of every session that has a record; stops at a negative answer and returns
+ * it. */
 must_check int session_each(int state, int (*each)(const char *id, void *arg, struct err *e), void *arg,
 			    struct err *e);
+
+/* Remove what a session_new() that was killed half-way left: directories without a record, which
+ * therefore own nothing. Does nothing while another session is being made. */
+must_check int session_sweep_unborn(int state, struct err *e);
