@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -43,13 +44,23 @@ struct id_map {
 	unsigned n;
 };
 
+/* Text of a map at most: three numbers, blanks and a line end a range. */
+#define IDS_MAP_TEXT_BYTES (IDS_RANGES_MAX * 33 + 1)
+
 /* The text for /proc/PID/uid_map. Returns its length. */
 size_t ids_map_text(const struct id_map *map, char *text, size_t size);
+
+/* What inside id `inside` is outside. False where the map leaves it out. */
+bool ids_outside(const struct id_map *map, uint32_t inside, uint32_t *outside);
+
+/* Who owns what is made for the session before it lives: its root, or its one user where it has no
+ * root. As seen outside. */
+uint32_t ids_owner(const struct id_map *map);
 
 /* Make a user namespace with these maps, owned by `owner` (an effective uid that the caller may
  * take: kernel counters are charged to it), and give an fd of it. Nothing of it runs on: the
  * namespace lives by the fd. `proc` is an fd of a /proc that shows the caller's pid namespace.
  * The caller needs CAP_SETUID and CAP_SETGID where it stands, unless the maps are of one id of
- * its own. */
+ * its own; its ids and capabilities are the same afterwards. Signals are held back meanwhile. */
 must_check int ids_userns(int proc, const struct id_map *uids, const struct id_map *gids, uid_t owner,
 			  struct err *e);

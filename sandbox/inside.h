@@ -87,6 +87,7 @@ struct inside {
 	gid_t session_gid;
 	uid_t init_uid;	   /* where the executor's init stands: outside the session namespace */
 	gid_t init_gid;
+	struct id_map outer_uids, outer_gids; /* of the namespace around it, written by the host; none as root */
 
 	const char *hostname;
 	struct net_inside net;
