@@ -5,9 +5,9 @@
  * log opened for appending, as somebody's descriptor, would be a way out.
  *
  * The caller's open files are shared with others (a shell, a pipeline), so their flags stay as they
- * are: O_NONBLOCK is never set on them. Pipes and terminals are opened again by /proc/self/fd where
- * that is allowed, which gives a description of our own; where it is not, a descriptor is polled
- * and then used in pieces that its readiness covers. */
+ * are: O_NONBLOCK is never set on them. Pipes and sockets can be told with each call not to block;
+ * a terminal is opened again by /proc/self/fd where that is allowed, which gives a description of
+ * our own; what is left is polled and then used in pieces that its readiness covers. */
 #pragma once
 
 #include <poll.h>
@@ -17,29 +17,21 @@
 #include <termios.h>
 
 #include "base/err.h"
-
-/* One direction. */
-struct pump {
-	int from, to;	      /* -1: over */
-	bool own_from, own_to; /* ours to close */
-	bool from_ready, to_ready;
-	bool copy;	      /* splice cannot do this pair */
-	bool careful;	      /* an end may block: one piece for one readiness */
-	char *bytes;	      /* copy: what was read and is not yet written */
-	size_t have, done;
-	int from_slot, to_slot; /* private: places in the poll array */
-};
+#include "launch/pump.h"
 
 enum { PUMP_IN, PUMP_OUT, PUMP_ERR, PUMP_COUNT };
 #define RELAY_POLLS (2 * PUMP_COUNT)
+#define RELAY_BACKGROUND_MS 300 /* how often to look whether the terminal is ours again */
 
 struct relay {
 	struct pump pump[PUMP_COUNT];
 	bool tty;
-	bool hung_up;		/* tty: the caller's terminal is gone */
-	bool raw;		/* tty: `before` has to be put back */
+	bool hung_up;	 /* tty: the caller's terminal is gone */
+	bool background; /* the caller's terminal has input, but for somebody else */
+	bool raw;	 /* tty: `before` has to be put back */
 	struct termios before;
-	int master;		/* tty: the session's end, ours to close; -1 */
+	int master;	/* tty: the session's end, ours; -1 */
+	struct err failed; /* output that could not be written, other than to a closed pipe */
 };
 
 /* Make sure that 0, 1 and 2 are open, so that nothing of ours ever gets those numbers; refuse a

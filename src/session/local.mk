@@ -5,3 +5,4 @@ libsession_a_SOURCES += src/session/record.h
 libsession_a_SOURCES += src/session/session.h
 libsession_a_SOURCES += src/session/slot.c src/session/slot.h
 libsession_a_SOURCES += src/session/slot_ids.c src/session/slot_ids.h
+libsession_a_SOURCES += src/session/program.c src/session/program.h
