@@ -60,12 +60,13 @@ struct mount_step {
 
 struct net_inside {
 	bool veth;		/* an interface arrives; without it loopback alone is set up */
-	char peer[16];		/* its name at arrival; renamed to eth0 */
+	char peer[16];		/* its name at arrival: "eth0" */
 	uint8_t mac[6];
 	uint32_t address, gateway; /* host byte order */
 	unsigned prefix;
 	uint8_t gateway_mac[6];
 	bool default_route;
+	uint32_t ping_gid_max;	/* highest group that is mapped where the child stands: may ping */
 	uint16_t port;		/* the executor listens on address:port; 0: no listener of the session's */
 };
 

@@ -10,3 +10,5 @@ libinside_a_SOURCES =
 libinside_a_SOURCES += sandbox/gate.c sandbox/gate.h
 libinside_a_SOURCES += sandbox/ids.h
 libinside_a_SOURCES += sandbox/inside.h
+libinside_a_SOURCES += sandbox/link.c sandbox/link.h
+libinside_a_SOURCES += sandbox/netlink.c sandbox/netlink.h
