@@ -8,7 +8,7 @@ libctl_a_SOURCES += sandbox/ctl.c sandbox/ctl.h
 # Linked by the host alone.
 libinside_a_SOURCES =
 libinside_a_SOURCES += sandbox/gate.c sandbox/gate.h
-libinside_a_SOURCES += sandbox/ids.h
+libinside_a_SOURCES += sandbox/ids.c sandbox/ids.h
 libinside_a_SOURCES += sandbox/inside.h
 libinside_a_SOURCES += sandbox/link.c sandbox/link.h
 libinside_a_SOURCES += sandbox/netlink.c sandbox/netlink.h

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* ids.c - maps as text, and user namespaces that live by a descriptor; see ids.h. */
+#include "sandbox/ids.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+size_t ids_map_text(const struct id_map *map, char *text, size_t size)
+{
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (unsigned i = 0; i < map->n && len < size; i++) {
+		const struct id_range *r = &map->range[i];
+
+		len += (size_t)snprintf(text + len, size - len, "%u %u %u\n", r->inside, r->outside, r->count);
+	}
+	return len < size ? len : size - 1;
+}
+
+bool ids_outside(const struct id_map *map, uint32_t inside, uint32_t *outside)
+{
+	for (unsigned i = 0; i < map->n; i++) {
+		const struct id_range *r = &map->range[i];
+
+		if (inside < r->inside || inside - r->inside >= r->count)
+			continue;
+		*outside = r->outside + (inside - r->inside);
+		return true;
+	}
+	return false;
+}
+
+uint32_t ids_owner(const struct id_map *map)
+{
+	uint32_t id;
+
+	return ids_outside(map, 0, &id) ? id : map->range[0].outside;
+}
+
+/* What the thread is, to be put back. */
+struct creds {
+	uid_t euid;
+	int dumpable;
+	struct __user_cap_header_struct head;
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+};
+
+static int caps_effective(struct creds *c, bool all)
+{
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+
+	memcpy(caps, c->caps, sizeof(caps));
+	for (size_t i = 0; all && i < ARRAY_LEN(caps); i++)
+		caps[i].effective = caps[i].permitted;
+	return (int)syscall(SYS_capset, &c->head, caps);
+}
+
+/* Raw: glibc's would tell other threads, and none of this may outlive this function. */
+static int set_euid(uid_t euid)
+{
+	return (int)syscall(SYS_setresuid, -1, euid, -1);
+}
+
+/* The namespace belongs to the effective uid of who clones it. Leaving uid 0 drops the effective
+ * capabilities; some hosts want one to make a user namespace at all, so they are raised again. */
+static int become_owner(struct creds *c, uid_t owner, struct err *e)
+{
+	*c = (struct creds){ .euid = geteuid(), .head = { .version = _LINUX_CAPABILITY_VERSION_3 } };
+	if (syscall(SYS_capget, &c->head, c->caps) < 0)
+		return err_errno(e, "ids: read capabilities");
+	if (c->euid == owner)
+		return 0;
+	c->dumpable = prctl(PR_GET_DUMPABLE);
+	if (set_euid(owner) < 0)
+		return err_errno(e, "ids: become uid %u for a user namespace", owner);
+	if (caps_effective(c, true) < 0)
+		return err_errno(e, "ids: keep capabilities as uid %u", owner);
+	return 0;
+}
+
+static int become_oneself(struct creds *c, uid_t owner, struct err *e)
+{
+	if (c->euid == owner)
+		return 0;
+	if (set_euid(c->euid) < 0)
+		return err_errno(e, "ids: become uid %u again", c->euid);
+	if (caps_effective(c, false) < 0)
+		return err_errno(e, "ids: restore capabilities");
+	/* A change of uid makes a process non-dumpable, and its files in /proc host root's: an
+	 * ordinary user could not write the map of a child that shares this memory. */
+	if (c->dumpable == 1 && prctl(PR_SET_DUMPABLE, 1) < 0)
+		return err_errno(e, "ids: be dumpable again");
+	return 0;
+}
+
+/* Runs in the new namespace, in the memory of the caller: touches nothing of it. */
+static int hold(void *arg)
+{
+	pid_t *parent = arg;
+
+	/* Die with the caller; the second look is for one that died before. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (getppid() == *parent)
+		(void)pause();
+	return 0;
+}
+
+#define HOLDER_STACK_BYTES 8192
+
+/* A process in a new user namespace. It shares our memory, so nothing is copied; with signals
+ * blocked (it inherits that) no handler of ours ever runs in it. No exit signal: whoever waits
+ * for our other children does not see it. */
+static pid_t holder_start(char *stack, pid_t *self)
+{
+	return clone(hold, stack + HOLDER_STACK_BYTES, CLONE_NEWUSER | CLONE_VM | CLONE_FILES, self);
+}
+
+static int holder_end(pid_t pid, struct err *e)
+{
+	pid_t got;
+
+	if (kill(pid, SIGKILL) < 0)
+		return err_errno(e, "ids: end the holder of a user namespace");
+	do {
+		got = waitpid(pid, NULL, __WALL);
+	} while (got < 0 && errno == EINTR);
+	return got == pid ? 0 : err_errno(e, "ids: wait for the holder of a user namespace");
+}
+
+static int write_map(int proc, pid_t pid, const char *file, const struct id_map *map, struct err *e)
+{
+	char path[40], text[IDS_MAP_TEXT_BYTES];
+	size_t len = ids_map_text(map, text, sizeof(text));
+	autoclose int fd = -1;
+
+	(void)snprintf(path, sizeof(path), "%d/%s", pid, file);
+	fd = openat(proc, path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_errno(e, "ids: open /proc/%s", path);
+	/* The kernel takes a map in one write, once. */
+	if (write(fd, text, len) != (ssize_t)len)
+		return err_errno(e, "ids: write '%.60s' to %s of a user namespace", text, file);
+	return 0;
+}
+
+static int map_and_open(int proc, pid_t pid, const struct id_map *uids, const struct id_map *gids, struct err *e)
+{
+	char path[40];
+	int fd;
+
+	if (write_map(proc, pid, "uid_map", uids, e) < 0 || write_map(proc, pid, "gid_map", gids, e) < 0)
+		return -e->code;
+	(void)snprintf(path, sizeof(path), "%d/ns/user", pid);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? err_errno(e, "ids: open /proc/%s", path) : fd;
+}
+
+static int userns_held(int proc, const struct id_map *uids, const struct id_map *gids, uid_t owner, struct err *e)
+{
+	char stack[HOLDER_STACK_BYTES] __attribute__((aligned(16)));
+	pid_t self = getpid(), pid;
+	struct err later;
+	autoclose int ns = -1;
+	struct creds creds;
+	int ret;
+
+	if (become_owner(&creds, owner, e) < 0)
+		return -e->code;
+	pid = holder_start(stack, &self);
+	ret = pid < 0 ? err_errno(e, "ids: make a user namespace") : 0;
+	/* Maps are written with our own ids: they have the capabilities that many ranges need. */
+	if (become_oneself(&creds, owner, ret < 0 ? &later : e) < 0 && ret == 0)
+		ret = -e->code;
+	if (pid < 0)
+		return ret;
+	ns = ret < 0 ? ret : map_and_open(proc, pid, uids, gids, e);
+	/* Its stack is ours: never return while it lives. */
+	if (holder_end(pid, ns < 0 ? &later : e) < 0 && ns >= 0)
+		return -e->code;
+	return take_fd(&ns);
+}
+
+int ids_userns(int proc, const struct id_map *uids, const struct id_map *gids, uid_t owner, struct err *e)
+{
+	sigset_t all, before;
+	int ret;
+
+	(void)sigfillset(&all); /* neither can fail with these arguments */
+	(void)sigprocmask(SIG_BLOCK, &all, &before);
+	ret = userns_held(proc, uids, gids, owner, e);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return ret;
+}
