@@ -71,7 +71,7 @@ struct net_inside {
 };
 
 /* The descriptors the executor finds at exec. Everything else comes with its boot message. */
-enum { INSIDE_FD_CTL = 3, INSIDE_FD_LISTEN = 4, INSIDE_FD_USERNS = 5 };
+enum { INSIDE_FD_CTL = 3, INSIDE_FD_LISTEN = 4, INSIDE_FD_USERNS = 5, INSIDE_FD_LOCK = 6 };
 
 struct inside {
 	enum ids_mode mode;
@@ -97,6 +97,8 @@ struct inside {
 	int gate_host; /* the host's, which the child closes first of all */
 	int ctl;  /* the executor's end of the control socket; see ctl.h */
 	int program; /* the executor, opened with O_PATH */
+	int lock;    /* the session's lock, which init holds by keeping it open as INSIDE_FD_LOCK where
+		      * the session outlives its supervisor; -1 where it does not */
 	bool die_with_parent;
 };
 
