@@ -8,3 +8,4 @@ check_LIBRARIES += libfuzzdriver.a
 libfuzzdriver_a_SOURCES = tests/fuzz/driver.c
 TEST_EXTRA = libfuzzdriver.a
 endif
+check_PROGRAMS += tests/fuzz/fuzz_record

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+/* record.c - see record.h.
+ *
+ * Paths and arguments may hold any byte, JSON may not: bytes outside printable ASCII, and '%'
+ * itself, are written as %XX. */
+#include "session/record.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/json_out.h"
+#include "base/str.h"
+
+#define WHERE "record.json"
+#define LIST_MAX 65536 /* arguments of a command */
+
+static const char *const ids_names[] = { [IDS_ROOT] = "root", [IDS_SUBIDS] = "subids", [IDS_SINGLE] = "single" };
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return -1;
+}
+
+static bool is_hex(const char *text)
+{
+	for (; *text; text++)
+		if (hex_digit(*text) < 0)
+			return false;
+	return true;
+}
+
+static void escape(const char *text, struct buf *out)
+{
+	buf_reset(out);
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c < 0x20 || c >= 0x7f || c == '%')
+			buf_printf(out, "%%%02x", c);
+		else
+			buf_putc(out, (char)c);
+	}
+}
+
+/* In place: the result is never longer. */
+static int unescape(char *text, struct err *e)
+{
+	char *to = text;
+
+	for (; *text; text++) {
+		int high, low;
+
+		if (*text != '%') {
+			*to++ = *text;
+			continue;
+		}
+		high = hex_digit(text[1]);
+		low = high < 0 ? -1 : hex_digit(text[2]);
+		if (low < 0 || (high == 0 && low == 0))
+			return err_code(e, EINVAL, WHERE ": '%.10s' is no escaped byte", text);
+		*to++ = (char)(high << 4 | low);
+		text += 2;
+	}
+	*to = '\0';
+	return 0;
+}
+
+/* The record, with room for what JSON holds in another form. */
+struct wire {
+	struct record r;
+	uint64_t version, slot, host_uid, address, port, host_port, init_pid, init_start;
+	char *id, *ids, *link, *key;
+	char **groups;
+};
+
+static int parse_map(const struct json *list, struct id_map *map, struct err *e)
+{
+	struct id_map found = { 0 };
+
+	if (list->type != JSON_ARRAY || list->list.count > IDS_RANGES_MAX)
+		return json_error(list, WHERE, e, "must be a list of no more than %d ranges", IDS_RANGES_MAX);
+	for (const struct json *row = list->list.first; row; row = row->next) {
+		uint32_t value[3] = { 0 };
+		unsigned n = 0;
+
+		if (row->type != JSON_ARRAY || row->list.count != 3)
+			return json_error(list, WHERE, e, "a range is [inside, outside, count]");
+		for (const struct json *v = row->list.first; v; v = v->next) {
+			if (v->type != JSON_INT || v->integer < 0 || v->integer > UINT32_MAX)
+				return json_error(list, WHERE, e, "an id is a number of 32 bits");
+			value[n++] = (uint32_t)v->integer;
+		}
+		if (!value[2] || value[2] > UINT32_MAX - value[0] || value[2] > UINT32_MAX - value[1])
+			return json_error(list, WHERE, e, "a range is empty or ends behind the last id");
+		found.range[found.n++] = (struct id_range){ value[0], value[1], value[2] };
+	}
+	*map = found;
+	return 0;
+}
+
+static int parse_uids(const struct json *value, void *wire, struct err *e)
+{
+	return parse_map(value, &((struct wire *)wire)->r.session_uids, e);
+}
+
+static int parse_gids(const struct json *value, void *wire, struct err *e)
+{
+	return parse_map(value, &((struct wire *)wire)->r.session_gids, e);
+}
+
+#define TEXT(k, member) { .key = k, .kind = FIELD_STRING, .offset = offsetof(struct wire, member) }
+#define MUST(k, member) { .key = k, .kind = FIELD_STRING, .offset = offsetof(struct wire, member), .required = true }
+#define LIST(k, member) { .key = k, .kind = FIELD_STRINGS, .offset = offsetof(struct wire, member), .max = LIST_MAX }
+#define FLAG(k, member) { .key = k, .kind = FIELD_BOOL, .offset = offsetof(struct wire, member) }
+#define NUMBER(k, member, most) \
+	{ .key = k, .kind = FIELD_U64, .offset = offsetof(struct wire, member), .max = most }
+
+static const struct field fields[] = {
+	{ .key = "version", .kind = FIELD_U64, .offset = offsetof(struct wire, version), .required = true,
+	  .min = RECORD_VERSION, .max = RECORD_VERSION },
+	MUST("id", id),
+	TEXT("created", r.created),
+	MUST("ids", ids),
+	NUMBER("slot", slot, SESSION_NO_SLOT),
+	{ .key = "session_uids", .kind = FIELD_CUSTOM, .parse = parse_uids },
+	{ .key = "session_gids", .kind = FIELD_CUSTOM, .parse = parse_gids },
+	NUMBER("host_uid", host_uid, UINT32_MAX),
+	TEXT("workspace_kind", r.workspace_kind),
+	TEXT("path", r.path),
+	TEXT("subdir", r.subdir),
+	TEXT("rev", r.rev),
+	TEXT("commit", r.commit),
+	TEXT("repo_id", r.repo_id),
+	TEXT("policy", r.policy),
+	TEXT("policy_digest", r.policy_digest),
+	LIST("command", r.command),
+	TEXT("user", r.user),
+	LIST("layers_root", r.layers_root),
+	LIST("layers_workspace", r.layers_workspace),
+	LIST("groups", groups),
+	TEXT("link", link),
+	NUMBER("address", address, UINT32_MAX),
+	NUMBER("port", port, UINT16_MAX),
+	NUMBER("host_port", host_port, UINT16_MAX),
+	TEXT("key", key),
+	FLAG("keep", r.keep),
+	FLAG("stays", r.stays),
+	NUMBER("init_pid", init_pid, INT32_MAX),
+	NUMBER("init_start", init_start, INT64_MAX),
+};
+
+static void *member(const struct wire *w, const struct field *f)
+{
+	return (char *)(uintptr_t)w + f->offset;
+}
+
+static void list_clear(char ***list)
+{
+	for (char **p = *list; p && *p; p++)
+		free(*p);
+	free(*list);
+	*list = NULL;
+}
+
+/* All strings and lists of strings are freed through the table, so that none is forgotten. */
+static void wire_clear(struct wire *w)
+{
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+		if (fields[i].kind == FIELD_STRING) {
+			free(*(char **)member(w, &fields[i]));
+			*(char **)member(w, &fields[i]) = NULL;
+		} else if (fields[i].kind == FIELD_STRINGS) {
+			list_clear(member(w, &fields[i]));
+		}
+	}
+}
+
+static int wire_unescape(struct wire *w, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+		if (fields[i].kind == FIELD_STRING) {
+			char *text = *(char **)member(w, &fields[i]);
+
+			if (text && unescape(text, e) < 0)
+				return -e->code;
+		} else if (fields[i].kind == FIELD_STRINGS) {
+			for (char **p = *(char ***)member(w, &fields[i]); p && *p; p++)
+				if (unescape(*p, e) < 0)
+					return -e->code;
+		}
+	}
+	return 0;
+}
+
+/* Copy a text of foreign length into a member of fixed size. */
+static int fill(char *to, size_t size, const char *from, const char *key, struct err *e)
+{
+	size_t n = from ? strlen(from) : 0;
+
+	if (n >= size)
+		return err_code(e, EINVAL, WHERE ": '%s' is longer than %zu bytes", key, size - 1);
+	if (n)
+		memcpy(to, from, n);
+	to[n] = '\0';
+	return 0;
+}
+
+/* Its groups are removed by path: nothing but a plain absolute one is believed. */
+static bool is_plain_path(const char *path)
+{
+	size_t n = strlen(path);
+
+	return path[0] == '/' && !strstr(path, "/../") && !str_ends(path, "/..") && n < 4096;
+}
+
+static int take_groups(struct wire *w, struct err *e)
+{
+	unsigned n = 0;
+
+	for (char **p = w->groups; p && *p; p++, n++)
+		if (n >= ARRAY_LEN(w->r.group) || !is_plain_path(*p))
+			return err_code(e, EINVAL, WHERE ": 'groups' holds no more than %zu absolute paths",
+					ARRAY_LEN(w->r.group));
+	for (unsigned i = 0; i < n; i++)
+		w->r.group[i] = w->groups[i];
+	w->r.n_groups = n;
+	free(w->groups);
+	w->groups = NULL;
+	return 0;
+}
+
+static int take_ids_mode(const char *name, enum ids_mode *out, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(ids_names); i++)
+		if (str_eq(name, ids_names[i])) {
+			*out = (enum ids_mode)i;
+			return 0;
+		}
+	return err_code(e, EINVAL, WHERE ": 'ids': '%.20s' is not root, subids or single", name);
+}
+
+/* What the table could not check. Groups come last: from then on the record owns them. */
+static int wire_finish(struct wire *w, struct err *e)
+{
+	if (strlen(w->id) != sizeof(w->r.id) - 1 || !is_hex(w->id))
+		return err_code(e, EINVAL, WHERE ": 'id': '%.20s' is not 12 hexadecimal digits", w->id);
+	if (w->link && *w->link && !str_is_name(w->link, sizeof(w->r.link) - 1))
+		return err_code(e, EINVAL, WHERE ": 'link': '%.20s' is no name of an interface", w->link);
+	if (w->key && !is_hex(w->key))
+		return err_code(e, EINVAL, WHERE ": 'key' is not hexadecimal");
+	if (take_ids_mode(w->ids, &w->r.ids, e) < 0 || fill(w->r.id, sizeof(w->r.id), w->id, "id", e) < 0 ||
+	    fill(w->r.link, sizeof(w->r.link), w->link, "link", e) < 0 ||
+	    fill(w->r.key, sizeof(w->r.key), w->key, "key", e) < 0 || take_groups(w, e) < 0)
+		return -e->code;
+	w->r.version = (unsigned)w->version;
+	w->r.slot = (uint32_t)w->slot;
+	w->r.host_uid = (uint32_t)w->host_uid;
+	w->r.address = (uint32_t)w->address;
+	w->r.port = (uint16_t)w->port;
+	w->r.host_port = (uint16_t)w->host_port;
+	w->r.init_pid = (pid_t)w->init_pid;
+	w->r.init_start = w->init_start;
+	return 0;
+}
+
+int record_parse(const char *text, size_t len, struct record *r, struct err *e)
+{
+	struct json_limits limits = { .bytes = RECORD_BYTES_MAX, .depth = 4, .values = LIST_MAX };
+	struct wire w __attribute__((cleanup(wire_clear))) = { .slot = SESSION_NO_SLOT };
+	autojson struct json_doc *doc = NULL;
+
+	if (json_parse(text, len, &limits, &doc, e) < 0)
+		return err_wrap(e, WHERE);
+	if (json_root(doc)->type != JSON_OBJECT)
+		return err_code(e, EINVAL, WHERE ": not an object");
+	if (json_fields(json_root(doc), fields, ARRAY_LEN(fields), &w, WHERE, e) < 0 || wire_unescape(&w, e) < 0 ||
+	    wire_finish(&w, e) < 0)
+		return -e->code;
+	*r = w.r;
+	w.r = (struct record){ 0 };
+	return 0;
+}
+
+static void write_map(struct json_out *o, const char *key, const struct id_map *map)
+{
+	jo_array(o, key);
+	for (unsigned i = 0; i < map->n; i++) {
+		jo_array(o, NULL);
+		jo_u64(o, NULL, map->range[i].inside);
+		jo_u64(o, NULL, map->range[i].outside);
+		jo_u64(o, NULL, map->range[i].count);
+		jo_end_array(o);
+	}
+	jo_end_array(o);
+}
+
+static void write_field(struct json_out *o, const struct field *f, const struct wire *w, struct buf *escaped)
+{
+	const void *at = member(w, f);
+
+	if (f->kind == FIELD_U64) {
+		jo_u64(o, f->key, *(const uint64_t *)at);
+	} else if (f->kind == FIELD_BOOL) {
+		jo_bool(o, f->key, *(const bool *)at);
+	} else if (f->kind == FIELD_STRING && *(char *const *)at) {
+		escape(*(char *const *)at, escaped);
+		jo_string(o, f->key, buf_str(escaped));
+	} else if (f->kind == FIELD_STRINGS && *(char **const *)at) {
+		jo_array(o, f->key);
+		for (char **p = *(char **const *)at; *p; p++) {
+			escape(*p, escaped);
+			jo_string(o, NULL, buf_str(escaped));
+		}
+		jo_end_array(o);
+	}
+}
+
+void record_write(const struct record *r, struct buf *out)
+{
+	struct json_out o = { .buf = out };
+	char *groups[ARRAY_LEN(r->group) + 1] = { 0 };
+	autobuf struct buf escaped = { 0 };
+	struct wire w = { .r = *r };
+
+	/* The strings are borrowed: this wire is never cleared. */
+	memcpy(groups, r->group, r->n_groups * sizeof(groups[0]));
+	w.version = RECORD_VERSION;
+	w.slot = r->slot;
+	w.host_uid = r->host_uid;
+	w.address = r->address;
+	w.port = r->port;
+	w.host_port = r->host_port;
+	w.init_pid = (uint64_t)r->init_pid;
+	w.init_start = r->init_start;
+	w.id = w.r.id;
+	w.ids = (char *)(uintptr_t)ids_names[r->ids];
+	w.link = w.r.link;
+	w.key = w.r.key;
+	w.groups = groups;
+
+	jo_object(&o, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		write_field(&o, &fields[i], &w, &escaped);
+	write_map(&o, "session_uids", &r->session_uids);
+	write_map(&o, "session_gids", &r->session_gids);
+	jo_end_object(&o);
+	if (escaped.failed)
+		out->failed = true;
+}
+
+static int copy_list(char **list, char ***out, struct err *e)
+{
+	size_t n = 0;
+	char **copy;
+
+	while (list && list[n])
+		n++;
+	copy = list ? calloc(n + 1, sizeof(*copy)) : NULL;
+	*out = copy;
+	if (list && !copy)
+		return err_code(e, ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		copy[i] = str_dup(list[i], e);
+		if (!copy[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Replace what was copied bit by bit by copies on the heap; stops at the first that fails, with
+ * nothing borrowed left in `w`. */
+static int own_strings(struct wire *w, struct err *e)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+		void *at = member(w, &fields[i]);
+
+		if (fields[i].kind == FIELD_STRING && *(char **)at) {
+			*(char **)at = result ? NULL : str_dup(*(char **)at, e);
+			if (!*(char **)at)
+				result = -ENOMEM;
+		} else if (fields[i].kind == FIELD_STRINGS && *(char ***)at) {
+			char **list = *(char ***)at;
+
+			*(char ***)at = NULL;
+			if (!result)
+				result = copy_list(list, at, e);
+		}
+	}
+	for (unsigned i = 0; i < w->r.n_groups; i++) {
+		w->r.group[i] = result ? NULL : str_dup(w->r.group[i], e);
+		if (!w->r.group[i])
+			result = -ENOMEM;
+	}
+	return result;
+}
+
+int record_copy(const struct record *r, struct record *out, struct err *e)
+{
+	struct wire w = { .r = *r };
+	int result = own_strings(&w, e);
+
+	if (result < 0)
+		record_clear(&w.r);
+	else
+		*out = w.r;
+	return result;
+}
+
+void record_clear(struct record *r)
+{
+	struct wire w = { .r = *r };
+
+	for (unsigned i = 0; i < r->n_groups; i++)
+		free(r->group[i]);
+	wire_clear(&w);
+	explicit_bzero(r, sizeof(*r)); /* the key */
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/* session.c - a session's directory: made, locked, opened, listed; see session.h.
+ *
+ * Two locks. The session's own says whether it lives: held shared by whoever keeps it alive (the
+ * descriptor is read-only, since init inherits it), taken exclusively by whoever takes it down. It
+ * can be asked about without being taken, so a look never makes another's attempt fail. The lock of
+ * sessions/ is held shared while a directory is without its record: what has none, and is not
+ * being made, is left over from a start that was killed. */
+#include "session/session.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/fs.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "session/record.h"
+
+#define ID_DIGITS 12
+#define NOTE_BYTES 8192
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+/* A system call failed below the state directory. A full disk is the user's to cure, so it is told
+ * which one. */
+static int failed(int state, const char *id, const char *what, struct err *e)
+{
+	int code = errno;
+	struct err ignored;
+	autofree char *path = fs_path_of(state, &ignored);
+
+	if (code == ENOSPC || code == EDQUOT)
+		return err_code(e, code, "session %s: %s: no space left in '%s': free some, or name another directory "
+				"by OHS_STATE_DIR", id, what, path ? path : "the state directory");
+	errno = code;
+	return err_errno(e, "session %s: %s in '%s'", id, what, path ? path : "the state directory");
+}
+
+static bool is_id(const char *name, size_t min, size_t max)
+{
+	size_t n = strspn(name, "0123456789abcdef");
+
+	return !name[n] && n >= min && n <= max;
+}
+
+static int sessions_open(int state, struct err *e)
+{
+	int fd = openat(state, "sessions", DIR_FLAGS);
+
+	if (fd < 0 && errno == ENOENT) {
+		if (mkdirat(state, "sessions", 0700) < 0 && errno != EEXIST)
+			return failed(state, "directory", "create 'sessions'", e);
+		fd = openat(state, "sessions", DIR_FLAGS);
+	}
+	return fd < 0 ? failed(state, "directory", "open 'sessions'", e) : fd;
+}
+
+void session_close(struct session *s)
+{
+	if (!s)
+		return;
+	auto_close(&s->lock);
+	auto_close(&s->journal);
+	auto_close(&s->dir);
+	auto_close(&s->state);
+	record_clear(&s->record);
+	free(s);
+}
+
+static void auto_session(struct session **s)
+{
+	session_close(*s);
+}
+
+#define autosession __attribute__((cleanup(auto_session)))
+
+/* The session owns a descriptor of STATE of its own. */
+static struct session *session_alloc(int state, struct err *e)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		(void)err_code(e, ENOMEM, "out of memory");
+		return NULL;
+	}
+	s->dir = s->lock = s->journal = -1;
+	s->state = fcntl(state, F_DUPFD_CLOEXEC, 3);
+	if (s->state < 0) {
+		(void)err_errno(e, "duplicate the state directory's descriptor");
+		session_close(s);
+		return NULL;
+	}
+	return s;
+}
+
+static char *now_utc(struct err *e)
+{
+	struct timespec now;
+	struct tm tm;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail for this clock */
+	if (!gmtime_r(&now.tv_sec, &tm)) {
+		(void)err_errno(e, "the clock's time has no date");
+		return NULL;
+	}
+	return str_fmt(e, "%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+		       tm.tm_min, tm.tm_sec);
+}
+
+static int lock_set(int fd, short type, int how)
+{
+	struct flock l = { .l_type = type, .l_whence = SEEK_SET };
+	int r;
+
+	do {
+		r = fcntl(fd, how, &l);
+	} while (r < 0 && errno == EINTR);
+	return r;
+}
+
+static int record_store(struct session *s, struct err *e)
+{
+	autobuf struct buf text = { 0 };
+	struct err cause;
+
+	record_write(&s->record, &text);
+	buf_putc(&text, '\n');
+	if (buf_check(&text, e) < 0)
+		return err_wrap(e, "session %s: record", s->record.id);
+	if (io_replace_file(s->dir, "record.json", text.data, text.len, 0600, &cause) < 0) {
+		errno = cause.code;
+		return failed(s->state, s->record.id, "write the record", e);
+	}
+	return 0;
+}
+
+int session_save(struct session *s, struct err *e)
+{
+	return record_store(s, e);
+}
+
+/* Its files, in a directory that was just made. */
+static int furnish(struct session *s, struct err *e)
+{
+	const char *id = s->record.id;
+
+	s->lock = openat(s->dir, "lock", O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (s->lock < 0)
+		return failed(s->state, id, "create the lock", e);
+	if (lock_set(s->lock, F_RDLCK, F_OFD_SETLK) < 0)
+		return failed(s->state, id, "take the lock", e);
+	s->journal = openat(s->dir, "journal", O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (s->journal < 0)
+		return failed(s->state, id, "create the journal", e);
+	return record_store(s, e);
+}
+
+int session_new(int state, const struct record *r, struct session **out, struct err *e)
+{
+	autosession struct session *s = session_alloc(state, e);
+	autoclose int sessions = -1;
+	struct err cleanup;
+
+	if (!s)
+		return -e->code;
+	if (!is_id(r->id, ID_DIGITS, ID_DIGITS))
+		return err_code(e, EINVAL, "session id '%.20s' is not %d hexadecimal digits", r->id, ID_DIGITS);
+	if (record_copy(r, &s->record, e) < 0)
+		return -e->code;
+	s->record.version = RECORD_VERSION;
+	if (!s->record.created)
+		s->record.created = now_utc(e);
+	sessions = s->record.created ? sessions_open(state, e) : -1;
+	if (sessions < 0)
+		return -e->code;
+	if (flock(sessions, LOCK_SH) < 0)
+		return failed(state, r->id, "lock 'sessions'", e);
+	if (mkdirat(sessions, r->id, 0700) < 0)
+		return failed(state, r->id, "create its directory", e);
+	s->dir = openat(sessions, r->id, DIR_FLAGS);
+	if (s->dir < 0 || furnish(s, e) < 0) {
+		if (s->dir < 0)
+			(void)failed(state, r->id, "open its directory", e);
+		/* The first error counts; what stays is swept as unborn. */
+		if (fs_remove_tree(sessions, r->id, &cleanup) < 0)
+			log_debug("session %s: %s", r->id, cleanup.text);
+		return -e->code;
+	}
+	*out = take_ptr(&s);
+	return 0;
+}
+
+/* The one session whose id begins so. */
+static int find_prefix(int sessions, const char *prefix, char id[ID_DIGITS + 1], struct err *e)
+{
+	int copy = openat(sessions, ".", DIR_FLAGS);
+	autodir DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+	const struct dirent *d;
+
+	id[0] = '\0';
+	if (!dir) {
+		auto_close(&copy);
+		return err_errno(e, "read the directory of sessions");
+	}
+	while ((d = readdir(dir))) {
+		if (!is_id(d->d_name, ID_DIGITS, ID_DIGITS) || !str_starts(d->d_name, prefix))
+			continue;
+		if (id[0])
+			return err_code(e, ENOTUNIQ, "'%s' begins the ids of %s and %s: name more of it", prefix, id,
+					d->d_name);
+		memcpy(id, d->d_name, ID_DIGITS + 1);
+	}
+	return id[0] ? 0 : err_code(e, ENOENT, "no session '%s': 'ohsandbox list' shows them", prefix);
+}
+
+/* A line that a killed writer left torn would spoil the next one. */
+static int mend_journal(const struct session *s, const struct buf *text, struct err *e)
+{
+	const char *last = text->len ? memrchr(text->data, '\n', text->len) : NULL;
+	size_t whole = last ? (size_t)(last + 1 - text->data) : 0;
+
+	if (whole != text->len && ftruncate(s->journal, (off_t)whole) < 0)
+		return failed(s->state, s->record.id, "mend the journal", e);
+	return 0;
+}
+
+static int load(struct session *s, const char *id, struct err *e)
+{
+	autobuf struct buf text = { 0 }, journal = { 0 };
+
+	if (io_read_file(s->dir, "record.json", RECORD_BYTES_MAX, &text, e) < 0 ||
+	    record_parse(buf_str(&text), text.len, &s->record, e) < 0)
+		return err_wrap(e, "session %s", id);
+	if (strcmp(s->record.id, id) != 0)
+		return err_code(e, EINVAL, "session %s: its record is that of '%s'", id, s->record.id);
+	if (io_read_file(s->dir, "journal", JOURNAL_BYTES_MAX, &journal, e) < 0 ||
+	    record_apply_journal(&s->record, buf_str(&journal), journal.len, e) < 0)
+		return err_wrap(e, "session %s", id);
+	s->journal = openat(s->dir, "journal", O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	if (s->journal < 0)
+		return failed(s->state, id, "open the journal", e);
+	return s->lock >= 0 ? mend_journal(s, &journal, e) : 0;
+}
+
+static int take_lock(struct session *s, const char *id, bool wait, struct err *e)
+{
+	autoclose int fd = openat(s->dir, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return failed(s->state, id, "open the lock", e);
+	if (lock_set(fd, F_WRLCK, wait ? F_OFD_SETLKW : F_OFD_SETLK) < 0) {
+		if (errno == EAGAIN || errno == EACCES)
+			return err_code(e, EBUSY, "session %s lives: 'ohsandbox stop %s' ends it", id, id);
+		return failed(s->state, id, "take the lock", e);
+	}
+	s->lock = take_fd(&fd);
+	return 0;
+}
+
+int session_lock(struct session *s, bool wait, struct err *e)
+{
+	return s->lock >= 0 ? 0 : take_lock(s, s->record.id, wait, e);
+}
+
+int session_open(int state, const char *id, bool lock, struct session **out, struct err *e)
+{
+	autosession struct session *s = session_alloc(state, e);
+	autoclose int sessions = s ? sessions_open(state, e) : -1;
+	char found[ID_DIGITS + 1];
+
+	if (sessions < 0)
+		return -e->code;
+	if (!is_id(id, 1, ID_DIGITS))
+		return err_code(e, EINVAL, "'%.40s' is no id of a session: 1 to %d hexadecimal digits", id, ID_DIGITS);
+	if (find_prefix(sessions, id, found, e) < 0)
+		return -e->code;
+	s->dir = openat(sessions, found, DIR_FLAGS);
+	if (s->dir < 0)
+		return failed(state, found, "open its directory", e);
+	if ((lock && take_lock(s, found, false, e) < 0) || load(s, found, e) < 0)
+		return -e->code;
+	*out = take_ptr(&s);
+	return 0;
+}
+
+int session_note(struct session *s, struct err *e, const char *fmt, ...)
+{
+	struct stat before;
+	char line[NOTE_BYTES];
+	va_list ap;
+	ssize_t n;
+	int len;
+
+	va_start(ap, fmt);
+	len = vsnprintf(line, sizeof(line) - 1, fmt, ap);
+	va_end(ap);
+	if (len <= 0 || (size_t)len >= sizeof(line) - 1 || memchr(line, '\n', (size_t)len))
+		return err_code(e, EINVAL, "session %s: a note is one line of no more than %d bytes", s->record.id,
+				NOTE_BYTES - 2);
+	line[len++] = '\n';
+	if (record_apply_journal(&s->record, line, (size_t)len, e) < 0)
+		return err_wrap(e, "session %s: note", s->record.id);
+	n = write(s->journal, line, (size_t)len);
+	if (n == len)
+		return 0;
+	/* Half a line is on a full disk: away with it, or it spoils the next. */
+	if (n > 0 && fstat(s->journal, &before) == 0 && ftruncate(s->journal, before.st_size - n) == 0)
+		errno = ENOSPC;
+	return failed(s->state, s->record.id, "write the journal", e);
+}
+
+int session_is_alive(int state, const char *id, struct err *e)
+{
+	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	autoclose int fd = -1;
+	char path[64];
+
+	if (!is_id(id, ID_DIGITS, ID_DIGITS))
+		return err_code(e, EINVAL, "'%.40s' is no id of a session", id);
+	(void)snprintf(path, sizeof(path), "sessions/%s/lock", id);
+	fd = openat(state, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : failed(state, id, "open the lock", e);
+	if (fcntl(fd, F_OFD_GETLK, &l) < 0)
+		return failed(state, id, "ask about the lock", e);
+	return l.l_type != F_UNLCK;
+}
+
+/* Walk sessions/; `born` chooses those with a record or those without. */
+static int each_dir(int sessions, bool born, int (*each)(const char *id, void *arg, struct err *e), void *arg,
+		    struct err *e)
+{
+	int copy = openat(sessions, ".", DIR_FLAGS);
+	autodir DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+	const struct dirent *d;
+	char path[64];
+
+	if (!dir) {
+		auto_close(&copy);
+		return err_errno(e, "read the directory of sessions");
+	}
+	while ((d = readdir(dir))) {
+		int result;
+
+		if (!is_id(d->d_name, ID_DIGITS, ID_DIGITS))
+			continue;
+		(void)snprintf(path, sizeof(path), "%.12s/record.json", d->d_name);
+		if ((faccessat(sessions, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0) != born)
+			continue;
+		result = each(d->d_name, arg, e);
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+int session_each(int state, int (*each)(const char *id, void *arg, struct err *e), void *arg, struct err *e)
+{
+	autoclose int sessions = sessions_open(state, e);
+
+	return sessions < 0 ? sessions : each_dir(sessions, true, each, arg, e);
+}
+
+static int remove_unborn(const char *id, void *arg, struct err *e)
+{
+	return fs_remove_tree(*(const int *)arg, id, e);
+}
+
+int session_sweep_unborn(int state, struct err *e)
+{
+	autoclose int sessions = sessions_open(state, e);
+
+	if (sessions < 0)
+		return sessions;
+	if (flock(sessions, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? 0 : err_errno(e, "lock the directory of sessions");
+	return each_dir(sessions, false, remove_unborn, &sessions, e);
+}

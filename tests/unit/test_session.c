@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/* test_session.c - the state directory, a session's directory, its locks, its journal. */
+#include "session/session.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "base/fs.h"
+#include "base/io.h"
+#include "base/str.h"
+#include "session/record.h"
+
+#define ID "0123456789ab"
+
+struct place {
+	char path[64];
+	int state;
+};
+
+static int set_up(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+	struct err e = { 0 };
+
+	(void)snprintf(p->path, sizeof(p->path), "/tmp/test-session-XXXXXX");
+	assert_non_null(mkdtemp(p->path));
+	p->state = state_open(p->path, &e);
+	assert_true(p->state >= 0);
+	*state = p;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct place *p = *state;
+	struct err e = { 0 };
+
+	(void)close(p->state);
+	assert_int_equal(fs_remove_tree(AT_FDCWD, p->path, &e), 0);
+	free(p);
+	return 0;
+}
+
+static struct session *make(struct place *p, const char *id)
+{
+	struct record r = { .slot = SESSION_NO_SLOT, .ids = IDS_SINGLE };
+	struct session *s = NULL;
+	struct err e = { 0 };
+
+	(void)snprintf(r.id, sizeof(r.id), "%s", id);
+	assert_int_equal(session_new(p->state, &r, &s, &e), 0);
+	return s;
+}
+
+static void state_directory_others_may_enter_is_refused_with_the_cure(void **state)
+{
+	struct place *p = *state;
+	struct err e = { 0 };
+
+	assert_int_equal(chmod(p->path, 0750), 0);
+	assert_int_equal(state_open(p->path, &e), -EPERM);
+	assert_non_null(strstr(e.text, "chmod 700"));
+	assert_non_null(strstr(e.text, p->path));
+	assert_int_equal(chmod(p->path, 01700), 0);
+	assert_int_equal(state_open(p->path, &e), -EPERM);
+}
+
+static void state_directory_of_another_user_is_refused(void **state)
+{
+	struct place *p = *state;
+	struct err e = { 0 };
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chown(p->path, 12345, 12345), 0);
+	assert_int_equal(state_open(p->path, &e), -EPERM);
+	assert_non_null(strstr(e.text, "12345"));
+	assert_int_equal(chown(p->path, 0, 0), 0);
+}
+
+static void missing_state_directory_is_made_private_whatever_the_umask(void **state)
+{
+	struct place *p = *state;
+	struct err e = { 0 };
+	char path[100];
+	struct stat st;
+	mode_t old = umask(0377);
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/x", p->path);
+	fd = state_open(path, &e);
+	(void)umask(old);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	(void)close(fd);
+}
+
+static void state_file_instead_of_a_directory_is_refused(void **state)
+{
+	struct place *p = *state;
+	struct err e = { 0 };
+	char path[100];
+
+	(void)snprintf(path, sizeof(path), "%s/file", p->path);
+	assert_int_equal(io_replace_file(p->state, "file", "", 0, 0600, &e), 0);
+	assert_int_equal(state_open(path, &e), -ENOTDIR);
+}
+
+static void default_path_is_the_named_one_first(void **state)
+{
+	struct err e = { 0 };
+	autofree char *path = NULL;
+
+	(void)state;
+	assert_int_equal(setenv("OHS_STATE_DIR", "/some/where", 1), 0);
+	assert_int_equal(state_default_path(&path, &e), 0);
+	assert_string_equal(path, "/some/where");
+	assert_int_equal(unsetenv("OHS_STATE_DIR"), 0);
+}
+
+static void session_lives_while_its_lock_is_held_and_no_longer(void **state)
+{
+	struct place *p = *state;
+	struct session *s = make(p, ID), *again = NULL;
+	struct err e = { 0 };
+
+	assert_int_equal(session_is_alive(p->state, ID, &e), 1);
+	assert_int_equal(session_open(p->state, ID, true, &again, &e), -EBUSY);
+	assert_int_equal(session_open(p->state, ID, false, &again, &e), 0);
+	assert_int_equal(session_lock(again, false, &e), -EBUSY);
+	session_close(s);
+	assert_int_equal(session_is_alive(p->state, ID, &e), 0);
+	assert_int_equal(session_lock(again, true, &e), 0);
+	session_close(again);
+}
+
+static void lock_outlives_the_supervisor_in_a_process_that_inherited_it(void **state)
+{
+	struct place *p = *state;
+	struct session *s = make(p, ID);
+	struct err e = { 0 };
+	int hold[2], status;
+	pid_t child;
+
+	assert_int_equal(pipe(hold), 0);
+	child = fork();
+	if (child == 0) {
+		char c;
+
+		(void)close(hold[1]);
+		_exit(read(hold[0], &c, 1) == 0 ? 0 : 1);
+	}
+	(void)close(hold[0]);
+	session_close(s);
+	assert_int_equal(session_is_alive(p->state, ID, &e), 1);
+	(void)close(hold[1]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(session_is_alive(p->state, ID, &e), 0);
+}
+
+static void asking_whether_a_session_lives_makes_nothing(void **state)
+{
+	struct place *p = *state;
+	struct err e = { 0 };
+
+	assert_int_equal(session_is_alive(p->state, ID, &e), 0);
+	assert_int_equal(faccessat(p->state, "sessions/" ID, F_OK, 0), -1);
+	assert_int_equal(session_is_alive(p->state, "../../../etc", &e), -EINVAL);
+}
+
+static void unambiguous_prefix_finds_and_an_ambiguous_one_names_both(void **state)
+{
+	struct place *p = *state;
+	struct session *found = NULL;
+	struct err e = { 0 };
+
+	session_close(make(p, "aaaabbbbcccc"));
+	session_close(make(p, "aaaabbbbdddd"));
+	assert_int_equal(session_open(p->state, "aaaabbbbd", false, &found, &e), 0);
+	assert_string_equal(found->record.id, "aaaabbbbdddd");
+	session_close(found);
+	assert_int_equal(session_open(p->state, "aaaa", false, &found, &e), -ENOTUNIQ);
+	assert_non_null(strstr(e.text, "aaaabbbbcccc"));
+	assert_non_null(strstr(e.text, "aaaabbbbdddd"));
+	assert_int_equal(session_open(p->state, "b", false, &found, &e), -ENOENT);
+	assert_int_equal(session_open(p->state, "", false, &found, &e), -EINVAL);
+	assert_int_equal(session_open(p->state, "..", false, &found, &e), -EINVAL);
+}
+
+static void id_that_is_taken_is_refused_and_what_it_has_stays(void **state)
+{
+	struct place *p = *state;
+	struct record r = { .slot = SESSION_NO_SLOT, .id = ID };
+	struct session *s = make(p, ID), *second = NULL;
+	struct err e = { 0 };
+
+	assert_int_equal(session_new(p->state, &r, &second, &e), -EEXIST);
+	assert_int_equal(session_is_alive(p->state, ID, &e), 1);
+	session_close(s);
+}
+
+static void notes_are_read_back_by_who_opens_the_session(void **state)
+{
+	struct place *p = *state;
+	struct session *s = make(p, ID), *again = NULL;
+	struct err e = { 0 };
+
+	assert_int_equal(session_note(s, &e, "init %d %llu", 77, 12345678901ULL), 0);
+	assert_int_equal(session_note(s, &e, "workspace_layer %s", "base/a b/tree"), 0);
+	assert_int_equal(session_note(s, &e, "root_layer %s", "cache/root-1"), 0);
+	assert_int_equal(session_note(s, &e, "host_port 4242"), 0);
+	assert_int_equal(session_note(s, &e, "stage net"), 0);
+	assert_int_equal(s->record.init_pid, 77);
+	assert_int_equal(session_open(p->state, ID, false, &again, &e), 0);
+	assert_int_equal(again->record.init_pid, 77);
+	assert_true(again->record.init_start == 12345678901ULL);
+	assert_int_equal(again->record.host_port, 4242);
+	assert_string_equal(again->record.layers_workspace[0], "base/a b/tree");
+	assert_null(again->record.layers_workspace[1]);
+	assert_string_equal(again->record.layers_root[0], "cache/root-1");
+	session_close(again);
+	session_close(s);
+}
+
+static void note_of_two_lines_or_of_no_known_word_is_refused_and_not_written(void **state)
+{
+	struct place *p = *state;
+	struct session *s = make(p, ID);
+	struct err e = { 0 };
+	struct stat st;
+
+	assert_int_equal(session_note(s, &e, "stage a\nkeep"), -EINVAL);
+	assert_int_equal(session_note(s, &e, "stagecoach"), -EINVAL);
+	assert_int_equal(session_note(s, &e, "host_port 65536"), -ERANGE);
+	assert_int_equal(fstatat(s->dir, "journal", &st, 0), 0);
+	assert_int_equal(st.st_size, 0);
+	session_close(s);
+}
+
+static void torn_line_is_mended_by_who_takes_the_session_over(void **state)
+{
+	struct place *p = *state;
+	struct session *s = make(p, ID), *again = NULL;
+	struct err e = { 0 };
+
+	assert_int_equal(write(s->journal, "host_port 7\nhost_por", 20), 20);
+	session_close(s);
+	assert_int_equal(session_open(p->state, ID, true, &again, &e), 0);
+	assert_int_equal(again->record.host_port, 7);
+	assert_int_equal(session_note(again, &e, "keep"), 0);
+	session_close(again);
+	assert_int_equal(session_open(p->state, ID, false, &again, &e), 0);
+	assert_true(again->record.keep);
+	session_close(again);
+}
+
+static void saved_record_is_what_the_next_reader_sees(void **state)
+{
+	struct place *p = *state;
+	struct session *s = make(p, ID), *again = NULL;
+	struct err e = { 0 };
+
+	s->record.path = str_dup("/r\xff\n%", &e);
+	assert_int_equal(session_save(s, &e), 0);
+	assert_int_equal(session_open(p->state, ID, false, &again, &e), 0);
+	assert_string_equal(again->record.path, "/r\xff\n%");
+	session_close(again);
+	session_close(s);
+}
+
+static int count_one(const char *id, void *arg, struct err *e)
+{
+	(void)e;
+	assert_int_equal(strlen(id), 12);
+	(*(int *)arg)++;
+	return 0;
+}
+
+static int stop_at_once(const char *id, void *arg, struct err *e)
+{
+	(*(int *)arg)++;
+	return err_code(e, ECANCELED, "stop at %s", id);
+}
+
+static void each_session_is_named_once_until_a_negative_answer(void **state)
+{
+	struct place *p = *state;
+	struct err e = { 0 };
+	int n = 0;
+
+	assert_int_equal(session_each(p->state, count_one, &n, &e), 0);
+	assert_int_equal(n, 0);
+	session_close(make(p, "aaaaaaaaaaaa"));
+	session_close(make(p, "bbbbbbbbbbbb"));
+	assert_int_equal(session_each(p->state, count_one, &n, &e), 0);
+	assert_int_equal(n, 2);
+	n = 0;
+	assert_int_equal(session_each(p->state, stop_at_once, &n, &e), -ECANCELED);
+	assert_int_equal(n, 1);
+}
+
+static void directory_without_a_record_is_swept_and_a_session_is_not(void **state)
+{
+	struct place *p = *state;
+	struct err e = { 0 };
+	int n = 0;
+
+	session_close(make(p, "aaaaaaaaaaaa"));
+	assert_int_equal(mkdirat(p->state, "sessions/" ID, 0700), 0);
+	assert_int_equal(io_replace_file(p->state, "sessions/" ID "/lock", "", 0, 0600, &e), 0);
+	assert_int_equal(session_each(p->state, count_one, &n, &e), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(session_sweep_unborn(p->state, &e), 0);
+	assert_int_equal(faccessat(p->state, "sessions/" ID, F_OK, 0), -1);
+	assert_int_equal(faccessat(p->state, "sessions/aaaaaaaaaaaa", F_OK, 0), 0);
+}
+
+static void record_of_another_session_is_refused(void **state)
+{
+	struct place *p = *state;
+	struct session *s = NULL;
+	struct err e = { 0 };
+
+	session_close(make(p, "aaaaaaaaaaaa"));
+	assert_int_equal(renameat(p->state, "sessions/aaaaaaaaaaaa", p->state, "sessions/bbbbbbbbbbbb"), 0);
+	assert_int_equal(session_open(p->state, "bbbb", false, &s, &e), -EINVAL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(state_directory_others_may_enter_is_refused_with_the_cure),
+		TEST(state_directory_of_another_user_is_refused),
+		TEST(missing_state_directory_is_made_private_whatever_the_umask),
+		TEST(state_file_instead_of_a_directory_is_refused),
+		TEST(default_path_is_the_named_one_first),
+		TEST(session_lives_while_its_lock_is_held_and_no_longer),
+		TEST(lock_outlives_the_supervisor_in_a_process_that_inherited_it),
+		TEST(asking_whether_a_session_lives_makes_nothing),
+		TEST(unambiguous_prefix_finds_and_an_ambiguous_one_names_both),
+		TEST(id_that_is_taken_is_refused_and_what_it_has_stays),
+		TEST(notes_are_read_back_by_who_opens_the_session),
+		TEST(note_of_two_lines_or_of_no_known_word_is_refused_and_not_written),
+		TEST(torn_line_is_mended_by_who_takes_the_session_over),
+		TEST(saved_record_is_what_the_next_reader_sees),
+		TEST(each_session_is_named_once_until_a_negative_answer),
+		TEST(directory_without_a_record_is_swept_and_a_session_is_not),
+		TEST(record_of_another_session_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
