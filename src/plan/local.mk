@@ -2,7 +2,11 @@
 noinst_LIBRARIES += libplan.a
 libplan_a_SOURCES =
 libplan_a_SOURCES += src/plan/degraded.c
-libplan_a_SOURCES += src/plan/host.h
+libplan_a_SOURCES += src/plan/host.c src/plan/host.h src/plan/host_parts.h
+libplan_a_SOURCES += src/plan/host_cgroup.c
+libplan_a_SOURCES += src/plan/host_fs.c
+libplan_a_SOURCES += src/plan/host_git.c
+libplan_a_SOURCES += src/plan/host_ids.c
 libplan_a_SOURCES += src/plan/plan.c src/plan/plan.h src/plan/plan_parts.h
 libplan_a_SOURCES += src/plan/plan_env.c
 libplan_a_SOURCES += src/plan/plan_limits.c
