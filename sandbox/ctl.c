@@ -279,7 +279,8 @@ static void visit_start(struct wire *w, struct ctl_message *m)
 	wire_list(w, &s->env);
 	wire_maybe(w, &s->cwd);
 	wire_fds(w, s->fds, &s->n_fds, ARRAY_LEN(s->fds));
-	if (s->flags & ~(uint32_t)(CTL_START_TTY | CTL_START_PIPES | CTL_START_ROOT | CTL_START_HELPER))
+	if (s->flags & ~(uint32_t)(CTL_START_TTY | CTL_START_PIPES | CTL_START_ROOT | CTL_START_HELPER |
+				   CTL_START_SHELL))
 		w->bad = true;
 }
 
@@ -315,6 +316,12 @@ static void visit_exited(struct wire *w, struct ctl_message *m)
 	wire_num(w, &m->exited.peak_rss_bytes);
 }
 
+static void visit_connect(struct wire *w, struct ctl_message *m)
+{
+	wire_num(w, &m->connect.tag);
+	wire_num(w, &m->connect.port);
+}
+
 static void visit_nothing(struct wire *w, struct ctl_message *m)
 {
 	(void)w; /* END and READY say all by their kind */
@@ -324,7 +331,7 @@ static void visit_nothing(struct wire *w, struct ctl_message *m)
 static void (*const visits[])(struct wire *, struct ctl_message *) = {
 	[CTL_BOOT] = visit_boot,       [CTL_START] = visit_start,     [CTL_SIGNAL] = visit_signal,
 	[CTL_END] = visit_nothing,     [CTL_READY] = visit_nothing,   [CTL_STARTED] = visit_started,
-	[CTL_FAILED] = visit_failed,   [CTL_EXITED] = visit_exited,
+	[CTL_FAILED] = visit_failed,   [CTL_EXITED] = visit_exited,   [CTL_CONNECT] = visit_connect,
 };
 
 static bool kind_is_known(unsigned kind)
@@ -454,14 +461,19 @@ static ssize_t send_packet(int fd, const struct buf *bytes, const int *fds, unsi
 	union control control = { 0 };
 	ssize_t n;
 
-	if (n_fds) {
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(sizeof(int) * n_fds);
-		memcpy(CMSG_DATA(&control.head), fds, sizeof(int) * n_fds);
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
+	/* The executor's server may send, but has no sendmsg: it can pass no descriptor on. */
+	if (!n_fds) {
+		do {
+			n = send(fd, bytes->data, bytes->len, MSG_NOSIGNAL);
+		} while (n < 0 && errno == EINTR);
+		return n;
 	}
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(sizeof(int) * n_fds);
+	memcpy(CMSG_DATA(&control.head), fds, sizeof(int) * n_fds);
+	msg.msg_control = &control;
+	msg.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
 	do {
 		n = sendmsg(fd, &msg, MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);

@@ -7,7 +7,7 @@
  *
  * host -> init    BOOT (first, once), START, SIGNAL, END
  * init -> host    READY, STARTED, FAILED, EXITED
- * server -> init  START, SIGNAL
+ * server -> init  START, SIGNAL, CONNECT; never a descriptor
  * init -> server  STARTED, FAILED, EXITED
  */
 #pragma once
@@ -34,6 +34,7 @@ enum ctl_kind {
 	CTL_STARTED,
 	CTL_FAILED,
 	CTL_EXITED,
+	CTL_CONNECT,
 };
 
 /* Who runs, as the session sees it. */
@@ -76,6 +77,8 @@ enum {
 	CTL_START_PIPES = 1 << 1,  /* init makes stdin, stdout, stderr; STARTED carries our ends */
 	CTL_START_ROOT = 1 << 2,   /* as the session's root; refused where the policy says no */
 	CTL_START_HELPER = 1 << 3, /* no exec: the executor's own file helper, one socket comes back */
+	CTL_START_SHELL = 1 << 4,  /* with TTY: stdin is a stream socket instead, whose other end comes
+				      back behind the master */
 	/* neither TTY nor PIPES nor HELPER: the message carries stdin, stdout, stderr */
 };
 
@@ -96,10 +99,17 @@ struct ctl_signal {
 	bool group; /* its whole process group */
 };
 
+/* Connect to 127.0.0.1:port inside; the answer is STARTED with the socket, or FAILED. */
+struct ctl_connect {
+	uint32_t tag;
+	uint16_t port;
+};
+
 struct ctl_started {
 	uint32_t tag;
 	int32_t pid; /* in the session's pid namespace */
-	int fds[3];  /* TTY: master; PIPES: stdin, stdout, stderr; HELPER: socket */
+	int fds[3];  /* TTY: master (SHELL: and socket); PIPES: stdin, stdout, stderr; HELPER: socket;
+			answer to CONNECT: socket, pid 0 */
 	unsigned n_fds;
 };
 
@@ -125,6 +135,7 @@ struct ctl_message {
 		struct ctl_started started;
 		struct ctl_failed failed;
 		struct ctl_exited exited;
+		struct ctl_connect connect;
 	};
 };
 
