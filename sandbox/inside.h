@@ -86,7 +86,9 @@ struct inside {
 	struct id_map session_uids, session_gids; /* of the session namespace */
 	uid_t session_uid; /* the workload's user, inside */
 	gid_t session_gid;
-	uid_t init_uid;	   /* where the executor's init stands: outside the session namespace */
+	/* Where the executor's init stands: outside the session namespace. It is exec'd with SETUID
+	 * and SETGID (permitted and ambient), to give its server an id of its own, and drops them. */
+	uid_t init_uid;
 	gid_t init_gid;
 	struct id_map outer_uids, outer_gids; /* of the namespace around it, written by the host; none as root */
 
