@@ -2,9 +2,9 @@
 # the library.
 noinst_LIBRARIES += libfirewall.a
 libfirewall_a_SOURCES =
+libfirewall_a_SOURCES += src/firewall/ruleset.c src/firewall/ruleset.h
 
-# The program: uncomment when main.c is there.
-#pkglibexec_PROGRAMS += ohsandbox-firewall
-#ohsandbox_firewall_SOURCES = src/firewall/main.c
-#ohsandbox_firewall_LDFLAGS = $(AM_LDFLAGS) $(DYNAMIC_LINK)
-#ohsandbox_firewall_LDADD = libfirewall.a libbase.a $(NFTABLES_LIBS)
+pkglibexec_PROGRAMS += ohsandbox-firewall
+ohsandbox_firewall_SOURCES = src/firewall/main.c
+ohsandbox_firewall_LDFLAGS = $(AM_LDFLAGS) $(DYNAMIC_LINK)
+ohsandbox_firewall_LDADD = libfirewall.a libbase.a $(NFTABLES_LIBS)

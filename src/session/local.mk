@@ -10,3 +10,4 @@ libsession_a_SOURCES += src/session/state.c
 libsession_a_SOURCES += src/session/slot.c src/session/slot.h
 libsession_a_SOURCES += src/session/slot_ids.c src/session/slot_ids.h
 libsession_a_SOURCES += src/session/program.c src/session/program.h
+libsession_a_SOURCES += src/session/resolvers.c src/session/resolvers.h

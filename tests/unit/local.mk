@@ -1,5 +1,17 @@
 # tests/unit - one cmocka program a module, one line each: tests/unit/test_X is made of test_X.c and
 # of what it uses of the libraries.
+noinst_HEADERS += tests/unit/unit.h
 check_PROGRAMS += tests/unit/test_slot
 check_PROGRAMS += tests/unit/test_record
 check_PROGRAMS += tests/unit/test_session
+check_PROGRAMS += tests/unit/test_buf
+check_PROGRAMS += tests/unit/test_err
+check_PROGRAMS += tests/unit/test_fs
+check_PROGRAMS += tests/unit/test_io
+check_PROGRAMS += tests/unit/test_json
+check_PROGRAMS += tests/unit/test_json_out
+check_PROGRAMS += tests/unit/test_log
+check_PROGRAMS += tests/unit/test_sha256
+check_PROGRAMS += tests/unit/test_str
+check_PROGRAMS += tests/unit/test_utf8
+check_PROGRAMS += tests/unit/test_resolvers
