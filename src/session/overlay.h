@@ -10,10 +10,10 @@
 #include "session/session.h"
 #include "session/worktree.h"
 
-/* Fill lower, upper and work of every MOUNT_OVERLAY and MOUNT_BIND step. `base` may be NULL where
- * the workspace is no repository. `skeleton` is what rootfs_up() gave. Steps that mount object
- * directories which the base does not have are dropped from the plan. On failure the plan holds
- * what was opened so far: overlay_close(). */
+/* Fill lower, upper and work of every MOUNT_OVERLAY and MOUNT_BIND step, and add a step for each
+ * object directory of the base. `base` is NULL where the workspace is no repository. `skeleton` is
+ * what rootfs_up() gave. Call it once; the steps own the descriptors until overlay_close(), also
+ * on failure. */
 must_check int overlay_up(struct plan *p, const struct base *base, const char *skeleton, struct session *s,
 			  struct err *e);
 
