@@ -28,6 +28,9 @@ static bool reserve(struct buf *b, size_t more)
 	size_t want, room;
 	char *grown;
 
+	/* Half the address space, so that no sum below can wrap. */
+	if (limit > SIZE_MAX / 4)
+		limit = SIZE_MAX / 4;
 	if (b->failed || more > limit || b->len > limit - more) {
 		b->failed = true;
 		return false;

@@ -66,8 +66,13 @@ int io_read_file(int dir, const char *path, size_t max, struct buf *out, struct 
 {
 	autoclose int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 
-	if (fd < 0)
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_errno(e, "open '%s'", path);
+	/* A FIFO or a terminal would read as empty, or as something that never ends. */
+	if (!S_ISREG(st.st_mode))
+		return err_code(e, EINVAL, "'%s' is not a regular file", path);
 	if (io_read_all(fd, max, out, e) < 0)
 		return err_wrap(e, "'%s'", path);
 	return 0;
@@ -96,8 +101,12 @@ int io_replace_file(int dir, const char *name, const void *bytes, size_t len, mo
 	if (fd < 0)
 		return err_errno(e, "create '%s'", tmp);
 	if (io_write_all(fd, bytes, len, e) < 0)
-		return err_wrap(e, "'%s'", tmp);
-	if (renameat(dir, tmp, dir, name) < 0)
-		return err_errno(e, "rename '%s' to '%s'", tmp, name);
-	return 0;
+		(void)err_wrap(e, "'%s'", tmp);
+	else if (renameat(dir, tmp, dir, name) < 0)
+		(void)err_errno(e, "rename '%s' to '%s'", tmp, name);
+	else
+		return 0;
+	/* On a full disk the half-written file must not stay; the error is told either way. */
+	(void)unlinkat(dir, tmp, 0);
+	return -e->code;
 }

@@ -334,12 +334,12 @@ static int check_encoding(const char *text, size_t len, struct err *e)
 }
 
 /* What yajl has to say, as one line of ours. */
-static int syntax_error(struct parser *p)
+static int syntax_error(struct parser *p, unsigned line)
 {
 	unsigned char *words = yajl_get_error(p->yajl, 0, NULL, 0);
 	const char *said = words ? (const char *)words : "syntax error";
 
-	(void)err_code(p->e, EINVAL, "line %u: %.*s", line_here(p), (int)strcspn(said, "\n"), said);
+	(void)err_code(p->e, EINVAL, "line %u: %.*s", line, (int)strcspn(said, "\n"), said);
 	if (words)
 		yajl_free_error(p->yajl, words);
 	return -p->e->code;
@@ -349,11 +349,16 @@ static int run(struct parser *p, size_t len)
 {
 	yajl_status status = yajl_parse(p->yajl, (const unsigned char *)p->text, len);
 
+	if (status == yajl_status_error)
+		return syntax_error(p, line_here(p));
+	/* A number at the very end has its callback only now, without an offset. */
+	p->line = 1 + count_lines(p->text, len);
+	p->seen = len;
 	if (status == yajl_status_ok)
 		status = yajl_complete_parse(p->yajl);
 	if (status == yajl_status_client_canceled)
 		return -p->e->code;
-	return status == yajl_status_ok ? 0 : syntax_error(p);
+	return status == yajl_status_ok ? 0 : syntax_error(p, p->line);
 }
 
 int json_parse(const char *text, size_t len, const struct json_limits *limits, struct json_doc **out, struct err *e)

@@ -47,7 +47,7 @@ int str_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out, struct 
 }
 
 /* Digits with at most three decimals, in thousandths; *rest is what follows. */
-static bool scan_milli(const char *text, uint64_t *milli, const char **rest)
+static int scan_milli(const char *text, uint64_t *milli, const char **rest)
 {
 	uint64_t value = 0, scale = 1000;
 	const char *p = text;
@@ -55,23 +55,25 @@ static bool scan_milli(const char *text, uint64_t *milli, const char **rest)
 	for (; isdigit((unsigned char)*p); p++)
 		if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
 		    __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
-			return false;
-	if (p == text || __builtin_mul_overflow(value, (uint64_t)1000, &value))
-		return false;
+			return -ERANGE;
+	if (p == text)
+		return -EINVAL;
+	if (__builtin_mul_overflow(value, (uint64_t)1000, &value))
+		return -ERANGE;
 	if (*p == '.') {
 		const char *first = ++p;
 
 		for (; isdigit((unsigned char)*p) && p - first < 3; p++) {
 			scale /= 10;
 			if (__builtin_add_overflow(value, (uint64_t)(*p - '0') * scale, &value))
-				return false;
+				return -ERANGE;
 		}
 		if (p == first)
-			return false;
+			return -EINVAL;
 	}
 	*milli = value;
 	*rest = p;
-	return true;
+	return 0;
 }
 
 struct unit {
@@ -84,9 +86,10 @@ static int scan_unit(const char *text, const struct unit *units, size_t n, uint6
 {
 	uint64_t milli, whole;
 	const char *rest;
+	int r = scan_milli(text, &milli, &rest);
 
-	if (!scan_milli(text, &milli, &rest))
-		return -EINVAL;
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(rest, units[i].name) != 0)
 			continue;
@@ -143,8 +146,11 @@ int str_milli(const char *text, uint64_t *milli, struct err *e)
 {
 	const char *rest;
 	uint64_t value;
+	int r = scan_milli(text, &value, &rest);
 
-	if (!scan_milli(text, &value, &rest) || *rest)
+	if (r == -ERANGE)
+		return err_code(e, ERANGE, "'%.40s' is too large", text);
+	if (r < 0 || *rest)
 		return err_code(e, EINVAL, "'%.40s' is not a number such as 2 or 1.5", text);
 	*milli = value;
 	return 0;

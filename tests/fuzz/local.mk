@@ -9,3 +9,4 @@ libfuzzdriver_a_SOURCES = tests/fuzz/driver.c
 TEST_EXTRA = libfuzzdriver.a
 endif
 check_PROGRAMS += tests/fuzz/fuzz_record
+check_PROGRAMS += tests/fuzz/fuzz_json
