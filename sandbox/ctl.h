@@ -46,38 +46,40 @@ struct ctl_user {
 
 struct ctl_boot {
 	char id[16];
-	char key[65];		    /* of the session; hexadecimal */
-	bool exit_on_eof;	    /* the session ends with its supervisor (run) */
+	char key[65];	  /* of the session; hexadecimal */
+	bool exit_on_eof; /* the session ends with its supervisor (run) */
 	bool root_allowed;
-	uint64_t root_caps;	    /* mask of CAP_ numbers that root keeps */
-	bool single_id;		    /* executor and workload share one host id */
-	uid_t server_uid;	    /* relative to where init stands */
+	uint64_t root_caps; /* mask of CAP_ numbers that root keeps */
+	bool single_id;	    /* executor and workload share one host id */
+	uid_t server_uid;   /* relative to where init stands */
 	gid_t server_gid;
-	struct ctl_user user;	    /* the policy's; root is 0, "root", "/root", the same shell */
-	char *workspace;	    /* directory the session starts in: "/workspace" */
-	char **env;		    /* "K=V", NULL-terminated: of every workload process */
+	struct ctl_user user; /* the policy's; root is 0, "root", "/root", the same shell */
+	char *workspace;      /* directory the session starts in: "/workspace" */
+	char **env;	      /* "K=V", NULL-terminated: of every workload process */
 	uint64_t nofile, fsize_bytes;
-	uint64_t deadline_ms;	    /* init ends the session by itself after this; 0: never */
+	uint64_t deadline_ms; /* init ends the session by itself after this; 0: never */
 	/* Descriptors, in this order in the message. */
-	int filter;		    /* sealed memfd: struct sock_filter array for the workload */
-	int work_groups[8];	    /* v1: `tasks` files of the workload's leaf, opened for writing */
+	int filter;	    /* sealed memfd: struct sock_filter array for the workload */
+	int work_groups[8]; /* v1: `tasks` files of the workload's leaf, opened for writing */
 	unsigned n_work_groups;
-	int work_group_dir;	    /* v2: the leaf's directory, for CLONE_INTO_CGROUP; -1 on v1 */
-	int listeners[4];	    /* of the host: 127.0.0.1 and ::1 */
+	int work_group_dir; /* v2: the leaf's directory, for CLONE_INTO_CGROUP; -1 on v1 */
+	int listeners[4];   /* of the host: 127.0.0.1 and ::1 */
 	unsigned n_listeners;
 	struct ctl_publish {
-		int listener;	    /* of the host */
-		uint16_t port;	    /* inside, on loopback */
+		int listener;  /* of the host */
+		uint16_t port; /* inside, on loopback */
 	} publish[8];
 	unsigned n_publish;
 };
 
 enum {
-	CTL_START_TTY = 1 << 0,	   /* init makes a pty; STARTED carries its master end */
-	CTL_START_PIPES = 1 << 1,  /* init makes stdin, stdout, stderr; STARTED carries our ends */
-	CTL_START_ROOT = 1 << 2,   /* as the session's root; refused where the policy says no */
-	CTL_START_HELPER = 1 << 3, /* no exec: the executor's own file helper, one socket comes back */
-	CTL_START_SHELL = 1 << 4,  /* with TTY: stdin is a stream socket instead, whose other end comes
+	CTL_START_TTY = 1 << 0,	  /* init makes a pty; STARTED carries its master end */
+	CTL_START_PIPES = 1 << 1, /* init makes stdin, stdout, stderr; STARTED carries our ends */
+	CTL_START_ROOT = 1 << 2,  /* as the session's root; refused where the policy says no */
+	CTL_START_HELPER =
+		1 << 3, /* no exec: the executor's own file helper, one socket comes back */
+	CTL_START_SHELL =
+		1 << 4, /* with TTY: stdin is a stream socket instead, whose other end comes
 				      back behind the master */
 	/* neither TTY nor PIPES nor HELPER: the message carries stdin, stdout, stderr */
 };
@@ -108,15 +110,15 @@ struct ctl_connect {
 struct ctl_started {
 	uint32_t tag;
 	int32_t pid; /* in the session's pid namespace */
-	int fds[3];  /* TTY: master (SHELL: and socket); PIPES: stdin, stdout, stderr; HELPER: socket;
+	int fds[3]; /* TTY: master (SHELL: and socket); PIPES: stdin, stdout, stderr; HELPER: socket;
 			answer to CONNECT: socket, pid 0 */
 	unsigned n_fds;
 };
 
 struct ctl_failed {
 	uint32_t tag;
-	int32_t code;	   /* errno */
-	bool exec;	   /* it was exec that failed: 126 or 127 to a shell's user */
+	int32_t code; /* errno */
+	bool exec;    /* it was exec that failed: 126 or 127 to a shell's user */
 	char text[ERR_TEXT_BYTES];
 };
 
@@ -152,12 +154,12 @@ must_check int ctl_receive(int fd, struct ctl_message *m, struct err *e);
 
 /* The same from bytes: descriptors are taken out of `fds` (set to -1 there) in their order. Does no
  * I/O; on failure *m is cleared, and descriptors not taken yet are still the caller's. */
-must_check int ctl_decode(const void *bytes, size_t len, int *fds, unsigned n_fds, struct ctl_message *m,
-			  struct err *e);
+must_check int ctl_decode(const void *bytes, size_t len, int *fds, unsigned n_fds,
+			  struct ctl_message *m, struct err *e);
 
 /* The bytes of a message, and the descriptors that go with them (still the caller's). */
-must_check int ctl_encode(const struct ctl_message *m, struct buf *out, int fds[CTL_FDS_MAX], unsigned *n_fds,
-			  struct err *e);
+must_check int ctl_encode(const struct ctl_message *m, struct buf *out, int fds[CTL_FDS_MAX],
+			  unsigned *n_fds, struct err *e);
 
 /* For received messages: free strings, wipe the key, close descriptors that were not taken (set to
  * -1). A list (argv, env) is one block: who takes it frees it by one free(). */

@@ -62,5 +62,5 @@ uint32_t ids_owner(const struct id_map *map);
  * namespace lives by the fd. `proc` is an fd of a /proc that shows the caller's pid namespace.
  * The caller needs CAP_SETUID and CAP_SETGID where it stands, unless the maps are of one id of
  * its own; its ids and capabilities are the same afterwards. Signals are held back meanwhile. */
-must_check int ids_userns(int proc, const struct id_map *uids, const struct id_map *gids, uid_t owner,
-			  struct err *e);
+must_check int ids_userns(int proc, const struct id_map *uids, const struct id_map *gids,
+			  uid_t owner, struct err *e);

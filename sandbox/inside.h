@@ -21,9 +21,9 @@ enum mount_ids {
 };
 
 enum mount_kind {
-	MOUNT_OVERLAY,	/* lowers (uppermost first), an upper and a work directory */
-	MOUNT_BIND,	/* one lower, as it is: a directory, a file, a device node */
-	MOUNT_TMPFS,	/* size_bytes, mode */
+	MOUNT_OVERLAY, /* lowers (uppermost first), an upper and a work directory */
+	MOUNT_BIND,    /* one lower, as it is: a directory, a file, a device node */
+	MOUNT_TMPFS,   /* size_bytes, mode */
 	MOUNT_PROC,
 	MOUNT_DEVPTS,
 	MOUNT_MQUEUE,
@@ -44,30 +44,31 @@ enum {
 
 struct mount_step {
 	enum mount_kind kind;
-	const char *target;	 /* absolute, inside; "/" comes first */
-	const char *source;	 /* what the plan shows: host path, link text */
+	const char *target; /* absolute, inside; "/" comes first */
+	const char *source; /* what the plan shows: host path, link text */
 	unsigned flags;
-	uint64_t size_bytes;	 /* tmpfs */
-	mode_t mode;		 /* tmpfs, directory */
+	uint64_t size_bytes; /* tmpfs */
+	mode_t mode;	     /* tmpfs, directory */
 	enum mount_ids lower_ids;
-	const char *layer;	 /* overlay: name of its upper in the session directory ("root") */
+	const char *layer; /* overlay: name of its upper in the session directory ("root") */
 	/* Filled by the stage that opens them; -1 where there is none. Owned by the session. */
 	int lower[MOUNT_LOWERS_MAX];
-	unsigned char lower_ids_each[MOUNT_LOWERS_MAX]; /* enum mount_ids a lower; starts as lower_ids */
+	unsigned char
+		lower_ids_each[MOUNT_LOWERS_MAX]; /* enum mount_ids a lower; starts as lower_ids */
 	unsigned n_lower;
 	int upper, work;
 };
 
 struct net_inside {
-	bool veth;		/* an interface arrives; without it loopback alone is set up */
-	char peer[16];		/* its name at arrival: "eth0" */
+	bool veth;     /* an interface arrives; without it loopback alone is set up */
+	char peer[16]; /* its name at arrival: "eth0" */
 	uint8_t mac[6];
 	uint32_t address, gateway; /* host byte order */
 	unsigned prefix;
 	uint8_t gateway_mac[6];
 	bool default_route;
-	uint32_t ping_gid_max;	/* highest group that is mapped where the child stands: may ping */
-	uint16_t port;		/* the executor listens on address:port; 0: no listener of the session's */
+	uint32_t ping_gid_max; /* highest group that is mapped where the child stands: may ping */
+	uint16_t port; /* the executor listens on address:port; 0: no listener of the session's */
 };
 
 /* The descriptors the executor finds at exec. Everything else comes with its boot message. */
@@ -81,25 +82,26 @@ struct inside {
 
 	struct mount_step *mounts;
 	unsigned n_mounts;
-	int userns;	  /* the session namespace; made by the host as root, else made inside: -1 */
+	int userns; /* the session namespace; made by the host as root, else made inside: -1 */
 	int owner_userns; /* for MOUNT_IDS_OWNER; -1 where it is not needed */
 	struct id_map session_uids, session_gids; /* of the session namespace */
-	uid_t session_uid; /* the workload's user, inside */
+	uid_t session_uid;			  /* the workload's user, inside */
 	gid_t session_gid;
 	/* Where the executor's init stands: outside the session namespace. It is exec'd with SETUID
 	 * and SETGID (permitted and ambient), to give its server an id of its own, and drops them. */
 	uid_t init_uid;
 	gid_t init_gid;
-	struct id_map outer_uids, outer_gids; /* of the namespace around it, written by the host; none as root */
+	struct id_map outer_uids,
+		outer_gids; /* of the namespace around it, written by the host; none as root */
 
 	const char *hostname;
 	struct net_inside net;
 
 	int gate;      /* the child's end of the gate; see gate.h */
 	int gate_host; /* the host's, which the child closes first of all */
-	int ctl;  /* the executor's end of the control socket; see ctl.h */
-	int program; /* the executor, opened with O_PATH */
-	int lock;    /* the session's lock, which init holds by keeping it open as INSIDE_FD_LOCK where
+	int ctl;       /* the executor's end of the control socket; see ctl.h */
+	int program;   /* the executor, opened with O_PATH */
+	int lock; /* the session's lock, which init holds by keeping it open as INSIDE_FD_LOCK where
 		      * the session outlives its supervisor; -1 where it does not */
 	bool die_with_parent;
 };

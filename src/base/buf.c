@@ -10,7 +10,7 @@
 void buf_clear(struct buf *b)
 {
 	free(b->data);
-	*b = (struct buf){ .limit = b->limit };
+	*b = (struct buf) { .limit = b->limit };
 }
 
 void buf_reset(struct buf *b)
@@ -110,6 +110,6 @@ char *buf_take(struct buf *b)
 	if (b->failed)
 		return NULL;
 	taken = b->data ? b->data : strdup("");
-	*b = (struct buf){ .limit = b->limit };
+	*b = (struct buf) { .limit = b->limit };
 	return taken;
 }

@@ -13,11 +13,11 @@
 #include "base/err.h"
 
 struct buf {
-	char *data;	/* NULL until the first append */
-	size_t len;	/* bytes in use */
-	size_t room;	/* bytes allocated */
-	size_t limit;	/* bytes at most; 0 means BUF_LIMIT_DEFAULT */
-	bool failed;	/* no memory, or beyond the limit */
+	char *data;   /* NULL until the first append */
+	size_t len;   /* bytes in use */
+	size_t room;  /* bytes allocated */
+	size_t limit; /* bytes at most; 0 means BUF_LIMIT_DEFAULT */
+	bool failed;  /* no memory, or beyond the limit */
 };
 
 #define BUF_LIMIT_DEFAULT ((size_t)64 << 20)

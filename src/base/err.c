@@ -17,7 +17,8 @@ int err_errno(struct err *e, const char *fmt, ...)
 	used = vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
 	if (used >= 0 && (size_t)used < sizeof(e->text))
-		(void)snprintf(e->text + used, sizeof(e->text) - (size_t)used, ": %s", strerror(code));
+		(void)snprintf(e->text + used, sizeof(e->text) - (size_t)used, ": %s",
+			       strerror(code));
 	return -code;
 }
 

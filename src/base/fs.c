@@ -24,7 +24,8 @@ static int openat2_retry(int dir, const char *path, const struct open_how *how)
 	return fd;
 }
 
-static int open_how(int dir, const char *path, int flags, mode_t mode, uint64_t resolve, struct err *e)
+static int open_how(int dir, const char *path, int flags, mode_t mode, uint64_t resolve,
+		    struct err *e)
 {
 	struct open_how how = {
 		.flags = (uint64_t)(flags | O_CLOEXEC),
@@ -36,9 +37,11 @@ static int open_how(int dir, const char *path, int flags, mode_t mode, uint64_t 
 	return fd < 0 ? err_errno(e, "open '%s'", path) : fd;
 }
 
-int fs_open_beneath(int dir, const char *path, int flags, mode_t mode, uint64_t resolve_extra, struct err *e)
+int fs_open_beneath(int dir, const char *path, int flags, mode_t mode, uint64_t resolve_extra,
+		    struct err *e)
 {
-	return open_how(dir, path, flags, mode, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve_extra, e);
+	return open_how(dir, path, flags, mode,
+			RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve_extra, e);
 }
 
 int fs_open_in_root(int root, const char *path, int flags, mode_t mode, struct err *e)

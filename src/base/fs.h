@@ -10,8 +10,8 @@
 
 /* openat2 that stays beneath `dir`: no "..", no absolute link, no magic link leads out of it.
  * `resolve_extra` adds RESOLVE_ flags (RESOLVE_NO_SYMLINKS, RESOLVE_NO_XDEV). Returns an fd. */
-must_check int fs_open_beneath(int dir, const char *path, int flags, mode_t mode, uint64_t resolve_extra,
-			       struct err *e);
+must_check int fs_open_beneath(int dir, const char *path, int flags, mode_t mode,
+			       uint64_t resolve_extra, struct err *e);
 
 /* Open `path` as if `root` were "/": links and ".." stay inside. Returns an fd. */
 must_check int fs_open_in_root(int root, const char *path, int flags, mode_t mode, struct err *e);

@@ -40,7 +40,7 @@ static void level_clear(struct level *l)
 		free(l->stuck[--l->n_stuck]);
 	free(l->stuck);
 	free(l->name);
-	*l = (struct level){ 0 };
+	*l = (struct level) { 0 };
 }
 
 static void walk_clear(struct walk *w)
@@ -155,7 +155,8 @@ static int sweep(struct walk *w, char child[256])
 	while ((d = readdir(dir))) {
 		int r;
 
-		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 || is_stuck(l, d->d_name))
+		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
+		    is_stuck(l, d->d_name))
 			continue;
 		r = remove_entry(w, d->d_name);
 		if (r < 0 && mark_stuck(l, d->d_name, w->e) < 0)
@@ -200,7 +201,8 @@ static int go_up(struct walk *w)
 
 	if (up < 0 || fstat(up, &st) < 0 || st.st_dev != l->dev || st.st_ino != l->ino) {
 		auto_close(&up);
-		return err_code(w->e, ESTALE, "directory '%s' was moved while it was removed", l->name);
+		return err_code(w->e, ESTALE, "directory '%s' was moved while it was removed",
+				l->name);
 	}
 	level_clear(&w->levels[w->depth]);
 	drop_fd(&w->at);

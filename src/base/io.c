@@ -64,7 +64,8 @@ int io_read_all(int fd, size_t max, struct buf *out, struct err *e)
 
 int io_read_file(int dir, const char *path, size_t max, struct buf *out, struct err *e)
 {
-	autoclose int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	autoclose int fd =
+		openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 
 	struct stat st;
 
@@ -90,7 +91,8 @@ int io_write_text(int dir, const char *path, const char *text, struct err *e)
 	return 0;
 }
 
-int io_replace_file(int dir, const char *name, const void *bytes, size_t len, mode_t mode, struct err *e)
+int io_replace_file(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
+		    struct err *e)
 {
 	autoclose int fd = -1;
 	char tmp[300];

@@ -24,5 +24,5 @@ must_check int io_write_text(int dir, const char *path, const char *text, struct
 
 /* Make or replace a file by rename, so that a reader sees the old or the new one, whole. Not
  * synced: what it describes does not outlive the running kernel. */
-must_check int io_replace_file(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
-			       struct err *e);
+must_check int io_replace_file(int dir, const char *name, const void *bytes, size_t len,
+			       mode_t mode, struct err *e);

@@ -58,7 +58,7 @@ static void *arena_take(struct json_doc *doc, size_t size)
 		c = malloc(sizeof(*c) + room);
 		if (!c)
 			return NULL;
-		*c = (struct chunk){ .next = doc->chunks, .size = room };
+		*c = (struct chunk) { .next = doc->chunks, .size = room };
 		doc->chunks = c;
 	}
 	taken = c->bytes + c->used;
@@ -110,7 +110,8 @@ static struct json *value_new(struct parser *p, enum json_type type)
 	struct json *v;
 
 	if (++p->values > p->limits->values) {
-		(void)err_code(p->e, EFBIG, "line %u: more than %zu values", line, p->limits->values);
+		(void)err_code(p->e, EFBIG, "line %u: more than %zu values", line,
+			       p->limits->values);
 		return NULL;
 	}
 	v = arena_take(p->doc, sizeof(*v));
@@ -118,7 +119,7 @@ static struct json *value_new(struct parser *p, enum json_type type)
 		(void)err_code(p->e, ENOMEM, "out of memory");
 		return NULL;
 	}
-	*v = (struct json){ .type = type, .line = line, .key = p->key };
+	*v = (struct json) { .type = type, .line = line, .key = p->key };
 	p->key = NULL;
 	if (p->depth) {
 		struct frame *f = &p->stack[p->depth - 1];
@@ -204,7 +205,9 @@ static int enter(struct parser *p, enum json_type type)
 	struct json *v;
 
 	if (p->depth >= p->limits->depth)
-		return err_code(p->e, EFBIG, "line %u: nested deeper than %u", line_here(p), p->limits->depth), 0;
+		return err_code(p->e, EFBIG, "line %u: nested deeper than %u", line_here(p),
+				p->limits->depth),
+		       0;
 	if (p->depth == p->room) {
 		unsigned room = p->room ? p->room * 2 : 8;
 		struct frame *grown = reallocarray(p->stack, room, sizeof(*grown));
@@ -217,7 +220,7 @@ static int enter(struct parser *p, enum json_type type)
 	v = value_new(p, type);
 	if (!v)
 		return 0;
-	p->stack[p->depth++] = (struct frame){ .list = v, .tail = &v->list.first };
+	p->stack[p->depth++] = (struct frame) { .list = v, .tail = &v->list.first };
 	return 1;
 }
 
@@ -263,8 +266,8 @@ static int on_object_end(void *ctx)
 	qsort(members, n, sizeof(*members), by_key);
 	for (size_t i = 1; i < n; i++)
 		if (strcmp(members[i - 1]->key, members[i]->key) == 0)
-			return err_code(p->e, EINVAL, "line %u: key '%.60s' stands there twice", members[i]->line,
-					members[i]->key),
+			return err_code(p->e, EINVAL, "line %u: key '%.60s' stands there twice",
+					members[i]->line, members[i]->key),
 			       0;
 	return 1;
 }
@@ -329,7 +332,8 @@ static int check_encoding(const char *text, size_t len, struct err *e)
 		return err_code(e, EINVAL, "line %u: not UTF-8", 1 + count_lines(text, at));
 	at = half_pair(text, len);
 	if (at < len)
-		return err_code(e, EINVAL, "line %u: half of a surrogate pair", 1 + count_lines(text, at));
+		return err_code(e, EINVAL, "line %u: half of a surrogate pair",
+				1 + count_lines(text, at));
 	return 0;
 }
 
@@ -361,7 +365,8 @@ static int run(struct parser *p, size_t len)
 	return status == yajl_status_ok ? 0 : syntax_error(p, p->line);
 }
 
-int json_parse(const char *text, size_t len, const struct json_limits *limits, struct json_doc **out, struct err *e)
+int json_parse(const char *text, size_t len, const struct json_limits *limits,
+	       struct json_doc **out, struct err *e)
 {
 	struct parser p = { .limits = limits, .text = text, .line = 1, .e = e };
 	autojson struct json_doc *doc = NULL;

@@ -15,9 +15,9 @@ enum json_type { JSON_NULL, JSON_BOOL, JSON_INT, JSON_REAL, JSON_STRING, JSON_AR
 
 struct json {
 	enum json_type type;
-	unsigned line;		/* 1-based line the value starts on */
-	const char *key;	/* within an object, else NULL */
-	struct json *next;	/* next member or element */
+	unsigned line;	   /* 1-based line the value starts on */
+	const char *key;   /* within an object, else NULL */
+	struct json *next; /* next member or element */
 	union {
 		bool boolean;
 		int64_t integer;
@@ -39,14 +39,15 @@ struct json_limits {
 	size_t values;	/* in the whole tree */
 };
 
-#define JSON_LIMITS_DEFAULT ((struct json_limits){ .bytes = 1 << 20, .depth = 32, .values = 20000 })
+#define JSON_LIMITS_DEFAULT \
+	((struct json_limits) { .bytes = 1 << 20, .depth = 32, .values = 20000 })
 
 struct json_doc; /* owns a tree */
 
 /* Parse one whole value. -EINVAL, -EFBIG or -ENOMEM with *e naming the line, else the tree's
  * owner. A duplicate key, an invalid UTF-8 sequence and trailing text are errors. */
-must_check int json_parse(const char *text, size_t len, const struct json_limits *limits, struct json_doc **out,
-			  struct err *e);
+must_check int json_parse(const char *text, size_t len, const struct json_limits *limits,
+			  struct json_doc **out, struct err *e);
 void json_free(struct json_doc *doc);
 const struct json *json_root(const struct json_doc *doc);
 
@@ -79,8 +80,9 @@ struct field {
 /* Fill `record` from `object` by the table. Unknown keys, missing required ones, wrong types and
  * ranges are errors: "<where>: line 3: unknown key 'memroy'". Strings already in the record are
  * freed and replaced. */
-must_check int json_fields(const struct json *object, const struct field *table, size_t n, void *record,
-			   const char *where, struct err *e);
+must_check int json_fields(const struct json *object, const struct field *table, size_t n,
+			   void *record, const char *where, struct err *e);
 
 /* An error at a value: "<where>: line N: 'key': <text>". Returns -EINVAL. */
-int json_error(const struct json *value, const char *where, struct err *e, const char *fmt, ...) printf_like(4, 5);
+int json_error(const struct json *value, const char *where, struct err *e, const char *fmt, ...)
+	printf_like(4, 5);

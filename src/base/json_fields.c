@@ -17,9 +17,10 @@ int json_error(const struct json *value, const char *where, struct err *e, const
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (value->key)
-		return err_code(e, EINVAL, "%s%sline %u: '%.60s': %s", where ? where : "", where ? ": " : "",
-				value->line, value->key, text);
-	return err_code(e, EINVAL, "%s%sline %u: %s", where ? where : "", where ? ": " : "", value->line, text);
+		return err_code(e, EINVAL, "%s%sline %u: '%.60s': %s", where ? where : "",
+				where ? ": " : "", value->line, value->key, text);
+	return err_code(e, EINVAL, "%s%sline %u: %s", where ? where : "", where ? ": " : "",
+			value->line, text);
 }
 
 /* Why `value` is no C string, or NULL. */
@@ -70,7 +71,8 @@ static int put_strings(const struct json *v, char ***member, const char *where, 
 		list[n] = why ? NULL : str_dup(item->string.bytes, e);
 		if (!list[n]) {
 			strings_free(list);
-			return why ? json_error(v, where, e, "element %zu %s", n + 1, why) : -e->code;
+			return why ? json_error(v, where, e, "element %zu %s", n + 1, why)
+				   : -e->code;
 		}
 		n++;
 	}
@@ -79,18 +81,21 @@ static int put_strings(const struct json *v, char ***member, const char *where, 
 	return 0;
 }
 
-static int put_u64(const struct json *v, const struct field *f, uint64_t *member, const char *where, struct err *e)
+static int put_u64(const struct json *v, const struct field *f, uint64_t *member, const char *where,
+		   struct err *e)
 {
 	if (v->type != JSON_INT)
 		return json_error(v, where, e, "must be a whole number");
 	if (v->integer < 0 || (uint64_t)v->integer < f->min || (uint64_t)v->integer > f->max)
-		return json_error(v, where, e, "%" PRId64 " is not between %" PRIu64 " and %" PRIu64, v->integer,
+		return json_error(v, where, e,
+				  "%" PRId64 " is not between %" PRIu64 " and %" PRIu64, v->integer,
 				  f->min, f->max);
 	*member = (uint64_t)v->integer;
 	return 0;
 }
 
-static int put(const struct json *v, const struct field *f, void *record, const char *where, struct err *e)
+static int put(const struct json *v, const struct field *f, void *record, const char *where,
+	       struct err *e)
 {
 	void *member = (char *)record + f->offset;
 
@@ -120,8 +125,8 @@ static const struct field *find(const struct field *table, size_t n, const char 
 	return NULL;
 }
 
-int json_fields(const struct json *object, const struct field *table, size_t n, void *record, const char *where,
-		struct err *e)
+int json_fields(const struct json *object, const struct field *table, size_t n, void *record,
+		const char *where, struct err *e)
 {
 	const struct json anonymous = { .line = object->line };
 
@@ -140,6 +145,7 @@ int json_fields(const struct json *object, const struct field *table, size_t n, 
 	}
 	for (size_t i = 0; i < n; i++)
 		if (table[i].required && !json_get(object, table[i].key))
-			return json_error(&anonymous, where, e, "key '%s' is missing", table[i].key);
+			return json_error(&anonymous, where, e, "key '%s' is missing",
+					  table[i].key);
 	return 0;
 }

@@ -24,6 +24,7 @@ void jo_string(struct json_out *o, const char *key, const char *value); /* NULL 
 void jo_string_n(struct json_out *o, const char *key, const char *bytes, size_t len);
 void jo_int(struct json_out *o, const char *key, int64_t value);
 void jo_u64(struct json_out *o, const char *key, uint64_t value);
-void jo_real(struct json_out *o, const char *key, double value); /* shortest form; NaN writes null */
+void jo_real(struct json_out *o, const char *key,
+	     double value); /* shortest form; NaN writes null */
 void jo_bool(struct json_out *o, const char *key, bool value);
 void jo_null(struct json_out *o, const char *key);

@@ -105,11 +105,20 @@ static int scan_unit(const char *text, const struct unit *units, size_t n, uint6
 int str_size(const char *text, uint64_t *bytes, struct err *e)
 {
 	static const struct unit units[] = {
-		{ "", 1 },		 { "B", 1 },
-		{ "K", 1ULL << 10 },	 { "KB", 1ULL << 10 },	 { "KiB", 1ULL << 10 },
-		{ "M", 1ULL << 20 },	 { "MB", 1ULL << 20 },	 { "MiB", 1ULL << 20 },
-		{ "G", 1ULL << 30 },	 { "GB", 1ULL << 30 },	 { "GiB", 1ULL << 30 },
-		{ "T", 1ULL << 40 },	 { "TB", 1ULL << 40 },	 { "TiB", 1ULL << 40 },
+		{ "", 1 },
+		{ "B", 1 },
+		{ "K", 1ULL << 10 },
+		{ "KB", 1ULL << 10 },
+		{ "KiB", 1ULL << 10 },
+		{ "M", 1ULL << 20 },
+		{ "MB", 1ULL << 20 },
+		{ "MiB", 1ULL << 20 },
+		{ "G", 1ULL << 30 },
+		{ "GB", 1ULL << 30 },
+		{ "GiB", 1ULL << 30 },
+		{ "T", 1ULL << 40 },
+		{ "TB", 1ULL << 40 },
+		{ "TiB", 1ULL << 40 },
 	};
 	uint64_t value;
 	int r = scan_unit(text, units, ARRAY_LEN(units), &value);
@@ -127,7 +136,8 @@ int str_size(const char *text, uint64_t *bytes, struct err *e)
 int str_duration(const char *text, uint64_t *ms, struct err *e)
 {
 	static const struct unit units[] = {
-		{ "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { "d", 86400000 },
+		{ "", 1000 },	{ "ms", 1 },	  { "s", 1000 },
+		{ "m", 60000 }, { "h", 3600000 }, { "d", 86400000 },
 	};
 	uint64_t value;
 	int r = scan_unit(text, units, ARRAY_LEN(units), &value);

@@ -29,7 +29,9 @@ size_t utf8_sequence(const char *bytes, size_t len)
 	if (p[0] >= 0xf0 && p[0] <= 0xf4) {
 		unsigned char low = p[0] == 0xf0 ? 0x90 : 0x80, high = p[0] == 0xf4 ? 0x8f : 0xbf;
 
-		return len >= 4 && p[1] >= low && p[1] <= high && continues(p[2]) && continues(p[3]) ? 4 : 0;
+		return len >= 4 && p[1] >= low && p[1] <= high && continues(p[2]) && continues(p[3])
+			       ? 4
+			       : 0;
 	}
 	return 0;
 }

@@ -49,10 +49,10 @@ static void round_trip(const struct json_doc *doc)
 	struct err e = { 0 };
 
 	limits.bytes = 64 << 20;
-	write_value(&(struct json_out){ .buf = &first }, json_root(doc));
+	write_value(&(struct json_out) { .buf = &first }, json_root(doc));
 	if (json_parse(buf_str(&first), first.len, &limits, &again, &e) < 0)
 		__builtin_trap();
-	write_value(&(struct json_out){ .buf = &second }, json_root(again));
+	write_value(&(struct json_out) { .buf = &second }, json_root(again));
 	if (first.len != second.len || memcmp(first.data, second.data, first.len) != 0)
 		__builtin_trap();
 }
@@ -69,8 +69,14 @@ static void fill(const struct json *root)
 	static const struct field table[] = {
 		{ .key = "name", .kind = FIELD_STRING, .offset = offsetof(struct record, name) },
 		{ .key = "words", .kind = FIELD_STRINGS, .offset = offsetof(struct record, words) },
-		{ .key = "count", .kind = FIELD_U64, .offset = offsetof(struct record, count), .max = 9 },
-		{ .key = "on", .kind = FIELD_BOOL, .offset = offsetof(struct record, on), .required = true },
+		{ .key = "count",
+		  .kind = FIELD_U64,
+		  .offset = offsetof(struct record, count),
+		  .max = 9 },
+		{ .key = "on",
+		  .kind = FIELD_BOOL,
+		  .offset = offsetof(struct record, on),
+		  .required = true },
 	};
 	struct record r = { 0 };
 	struct err e = { 0 };

@@ -29,7 +29,8 @@ static void beyond_the_limit_everything_fails_at_the_end(void **state)
 	buf_puts(&b, "1234");
 	assert_ok(buf_check(&b, &e));
 	buf_putc(&b, '5');
-	assert_refused(buf_check(&b, &e), EFBIG, "text does not fit in memory or in its limit of 4 bytes");
+	assert_refused(buf_check(&b, &e), EFBIG,
+		       "text does not fit in memory or in its limit of 4 bytes");
 	buf_reset(&b);
 	buf_puts(&b, "12");
 	buf_printf(&b, "%s", "345");

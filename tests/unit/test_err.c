@@ -7,7 +7,8 @@ static void errno_becomes_code_and_words(void **state)
 
 	(void)state;
 	errno = ENOENT;
-	assert_refused(err_errno(&e, "open '%s'", "a"), ENOENT, "open 'a': No such file or directory");
+	assert_refused(err_errno(&e, "open '%s'", "a"), ENOENT,
+		       "open 'a': No such file or directory");
 }
 
 static void no_errno_is_still_an_error(void **state)

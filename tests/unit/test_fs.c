@@ -21,7 +21,8 @@ static void no_path_leads_out_from_beneath(void **state)
 		       "open 'in/absolute/passwd': Invalid cross-device link");
 	assert_int_equal(fs_open_beneath(s->dir, "in/up", O_RDONLY, 0, 0, &e), -EXDEV);
 	assert_int_equal(fs_open_beneath(s->dir, "../x", O_RDONLY, 0, 0, &e), -EXDEV);
-	assert_int_equal(fs_open_beneath(s->dir, "fine", O_RDONLY, 0, RESOLVE_NO_SYMLINKS, &e), -ELOOP);
+	assert_int_equal(fs_open_beneath(s->dir, "fine", O_RDONLY, 0, RESOLVE_NO_SYMLINKS, &e),
+			 -ELOOP);
 }
 
 static void beneath_opens_and_makes_what_is_there(void **state)
@@ -61,7 +62,8 @@ static void missing_parents_are_made_but_never_through_a_link(void **state)
 	assert_true(S_ISDIR(st.st_mode));
 	assert_int_equal(symlinkat("/tmp", s->dir, "a/out"), 0);
 	assert_int_equal(fs_mkdir_path(s->dir, "a/out/x", 0750, &e), -ENOTDIR);
-	assert_refused(fs_mkdir_path(s->dir, "a/../x", 0750, &e), EINVAL, "'..' is not allowed in a path to create");
+	assert_refused(fs_mkdir_path(s->dir, "a/../x", 0750, &e), EINVAL,
+		       "'..' is not allowed in a path to create");
 }
 
 static void a_directory_is_made_once_and_opened_each_time(void **state)

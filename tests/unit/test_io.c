@@ -38,7 +38,8 @@ static void what_is_no_regular_file_is_not_read(void **state)
 	struct err e = { 0 };
 
 	assert_int_equal(mkfifoat(s->dir, "pipe", 0600), 0);
-	assert_refused(io_read_file(s->dir, "pipe", 10, &b, &e), EINVAL, "'pipe' is not a regular file");
+	assert_refused(io_read_file(s->dir, "pipe", 10, &b, &e), EINVAL,
+		       "'pipe' is not a regular file");
 	assert_refused(io_read_file(s->dir, ".", 10, &b, &e), EINVAL, "'.' is not a regular file");
 	assert_int_equal(symlinkat("/etc/passwd", s->dir, "link"), 0);
 	assert_int_equal(io_read_file(s->dir, "link", 10, &b, &e), -ELOOP);
@@ -74,7 +75,8 @@ static void control_files_are_written_and_never_made(void **state)
 	autobuf struct buf b = { 0 };
 	struct err e = { 0 };
 
-	assert_refused(io_write_text(s->dir, "limit", "5", &e), ENOENT, "open 'limit': No such file or directory");
+	assert_refused(io_write_text(s->dir, "limit", "5", &e), ENOENT,
+		       "open 'limit': No such file or directory");
 	assert_ok(io_replace_file(s->dir, "limit", "99", 2, 0600, &e));
 	assert_ok(io_write_text(s->dir, "limit", "5", &e));
 	assert_ok(io_read_file(s->dir, "limit", 10, &b, &e));

@@ -25,8 +25,9 @@ static void assert_error(const char *text, size_t len, int code, const char *wor
 
 static void every_type_has_its_place_and_line(void **state)
 {
-	autojson struct json_doc *doc = parse("{\n \"s\": \"t\\u00e4\",\n \"i\": -5,\n\n \"r\": 1.5e3,\n"
-					      " \"b\": true, \"n\": null,\n \"a\": [1,\n  [] ],\n \"o\": {}}");
+	autojson struct json_doc *doc =
+		parse("{\n \"s\": \"t\\u00e4\",\n \"i\": -5,\n\n \"r\": 1.5e3,\n"
+		      " \"b\": true, \"n\": null,\n \"a\": [1,\n  [] ],\n \"o\": {}}");
 	const struct json *root = json_root(doc), *a = json_get(root, "a");
 
 	(void)state;
@@ -64,7 +65,8 @@ static void errors_name_the_line(void **state)
 	BAD("[\"\\ud800\\ud800\"]", "line 1: half of a surrogate pair");
 	BAD("[\"\\uD83D\"]", "line 1: half of a surrogate pair");
 	BAD("{\"a\\u0000b\": 1}", "line 1: a key holds a NUL");
-	BAD("/* no */ 1", "line 1: lexical error: probable comment found in input text, comments are not enabled.");
+	BAD("/* no */ 1",
+	    "line 1: lexical error: probable comment found in input text, comments are not enabled.");
 	BAD("[NaN]", "line 1: lexical error: invalid char in json text.");
 	BAD("[01]", "line 1: parse error: after array element, I expect ',' or ']'");
 	assert_error("[1e999]", 7, ERANGE, "line 1: '1e999' is too large");
@@ -87,7 +89,8 @@ static void pairs_and_escapes_are_decoded(void **state)
 static void whole_numbers_are_exact_up_to_64_bits(void **state)
 {
 	autojson struct json_doc *top = parse("\n\n12");
-	autojson struct json_doc *doc = parse("[9223372036854775807, -9223372036854775808, 9223372036854775808]");
+	autojson struct json_doc *doc =
+		parse("[9223372036854775807, -9223372036854775808, 9223372036854775808]");
 	const struct json *v = json_root(doc)->list.first;
 
 	(void)state;
@@ -108,8 +111,10 @@ static void limits_hold(void **state)
 	(void)state;
 	memset(text, ' ', sizeof(text));
 	assert_refused(json_parse(text, 101, &limits, &doc, &e), EFBIG, "larger than 100 bytes");
-	assert_refused(json_parse("[[[[]]]]", 8, &limits, &doc, &e), EFBIG, "line 1: nested deeper than 3");
-	assert_refused(json_parse("[1,2,3,4,\n5]", 12, &limits, &doc, &e), EFBIG, "line 2: more than 5 values");
+	assert_refused(json_parse("[[[[]]]]", 8, &limits, &doc, &e), EFBIG,
+		       "line 1: nested deeper than 3");
+	assert_refused(json_parse("[1,2,3,4,\n5]", 12, &limits, &doc, &e), EFBIG,
+		       "line 2: more than 5 values");
 	assert_ok(json_parse("[[[1]],2]", 9, &limits, &doc, &e));
 	json_free(doc);
 }
@@ -167,9 +172,16 @@ static int parse_custom(const struct json *value, void *record, struct err *e)
 }
 
 static const struct field table[] = {
-	{ .key = "name", .kind = FIELD_STRING, .offset = offsetof(struct thing, name), .required = true },
+	{ .key = "name",
+	  .kind = FIELD_STRING,
+	  .offset = offsetof(struct thing, name),
+	  .required = true },
 	{ .key = "on", .kind = FIELD_BOOL, .offset = offsetof(struct thing, on) },
-	{ .key = "count", .kind = FIELD_U64, .offset = offsetof(struct thing, count), .min = 1, .max = 10 },
+	{ .key = "count",
+	  .kind = FIELD_U64,
+	  .offset = offsetof(struct thing, count),
+	  .min = 1,
+	  .max = 10 },
 	{ .key = "words", .kind = FIELD_STRINGS, .offset = offsetof(struct thing, words) },
 	{ .key = "custom", .kind = FIELD_CUSTOM, .parse = parse_custom },
 };
@@ -195,7 +207,8 @@ static void a_table_fills_a_struct_and_replaces_what_was_there(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	assert_ok(fill("{\"name\":\"n\",\"on\":true,\"words\":[\"a\",\"b\"],\"custom\":4}", &t, &e));
+	assert_ok(
+		fill("{\"name\":\"n\",\"on\":true,\"words\":[\"a\",\"b\"],\"custom\":4}", &t, &e));
 	assert_string_equal(t.name, "n");
 	assert_true(t.on);
 	assert_int_equal(t.count, 3);

@@ -34,9 +34,10 @@ static void commas_and_escapes_are_right(void **state)
 
 	(void)state;
 	write_sample(&o);
-	assert_string_equal(buf_str(&b), "{\"s\":\"a\\\"b\\\\c\\n\\u0001\\u007f\",\"none\":null,"
-					 "\"i\":-9223372036854775808,\"u\":18446744073709551615,\"t\":true,"
-					 "\"list\":[null,{},[]],\"inner\":{\"f\":false}}");
+	assert_string_equal(buf_str(&b),
+			    "{\"s\":\"a\\\"b\\\\c\\n\\u0001\\u007f\",\"none\":null,"
+			    "\"i\":-9223372036854775808,\"u\":18446744073709551615,\"t\":true,"
+			    "\"list\":[null,{},[]],\"inner\":{\"f\":false}}");
 }
 
 static void the_pretty_form_has_one_value_a_line(void **state)
@@ -72,8 +73,13 @@ static void reals_have_their_shortest_form(void **state)
 	static const struct {
 		double value;
 		const char *text;
-	} reals[] = { { 0.1, "0.1" },	{ 1.5, "1.5" },		{ 1e300, "1e+300" }, { -2, "-2" },
-		      { NAN, "null" },	{ INFINITY, "null" },	{ 1.0 / 3, "0.3333333333333333" } };
+	} reals[] = { { 0.1, "0.1" },
+		      { 1.5, "1.5" },
+		      { 1e300, "1e+300" },
+		      { -2, "-2" },
+		      { NAN, "null" },
+		      { INFINITY, "null" },
+		      { 1.0 / 3, "0.3333333333333333" } };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(reals); i++) {

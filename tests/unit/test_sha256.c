@@ -39,7 +39,8 @@ static void a_million_letters_in_uneven_pieces(void **state)
 		left -= n;
 	}
 	sha256_end_hex(&s, hex);
-	assert_string_equal(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+	assert_string_equal(hex,
+			    "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 static void every_length_around_a_block_is_padded_right(void **state)

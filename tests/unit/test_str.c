@@ -5,7 +5,8 @@
 
 static void numbers_are_parsed_whole_or_refused(void **state)
 {
-	static const char *const bad[] = { "", "-1", "+1", " 1", "1 ", "0x10", "1e3", "1.0", "\xd9\xa1" };
+	static const char *const bad[] = { "",	   "-1",  "+1",	 " 1",	    "1 ",
+					   "0x10", "1e3", "1.0", "\xd9\xa1" };
 	struct err e = { 0 };
 	uint64_t n = 7;
 
@@ -15,7 +16,8 @@ static void numbers_are_parsed_whole_or_refused(void **state)
 	assert_int_equal(n, 7);
 	assert_refused(str_u64("18446744073709551616", 0, UINT64_MAX, &n, &e), ERANGE,
 		       "'18446744073709551616' is too large");
-	assert_refused(str_u64("65536", 1, 65535, &n, &e), ERANGE, "65536 is not between 1 and 65535");
+	assert_refused(str_u64("65536", 1, 65535, &n, &e), ERANGE,
+		       "65536 is not between 1 and 65535");
 	assert_ok(str_u64("18446744073709551615", 0, UINT64_MAX, &n, &e));
 	assert_true(n == UINT64_MAX);
 	assert_ok(str_u64("0012", 0, 20, &n, &e));
@@ -28,11 +30,21 @@ static void sizes_are_powers_of_1024(void **state)
 		const char *text;
 		uint64_t bytes;
 	} good[] = {
-		{ "0", 0 },		 { "1", 1 },		    { "10B", 10 },	    { "1K", 1024 },
-		{ "1KiB", 1024 },	 { "512M", 512ULL << 20 },  { "2G", 2ULL << 30 },   { "1.5G", 3ULL << 29 },
-		{ "0.125K", 128 },	 { "1T", 1ULL << 40 },	    { "7GB", 7ULL << 30 },  { "0.001", 0 },
+		{ "0", 0 },
+		{ "1", 1 },
+		{ "10B", 10 },
+		{ "1K", 1024 },
+		{ "1KiB", 1024 },
+		{ "512M", 512ULL << 20 },
+		{ "2G", 2ULL << 30 },
+		{ "1.5G", 3ULL << 29 },
+		{ "0.125K", 128 },
+		{ "1T", 1ULL << 40 },
+		{ "7GB", 7ULL << 30 },
+		{ "0.001", 0 },
 	};
-	static const char *const bad[] = { "",	"-1", "1e9G", "G", "1GG", "1g", ".5G", "1.G", "1.2345G", "1 G", "inf" };
+	static const char *const bad[] = { "",	  "-1",	 "1e9G",    "G",   "1GG", "1g",
+					   ".5G", "1.G", "1.2345G", "1 G", "inf" };
 	struct err e = { 0 };
 	uint64_t n = 7;
 
@@ -54,7 +66,7 @@ static void durations_are_in_milliseconds(void **state)
 	static const struct {
 		const char *text;
 		uint64_t ms;
-	} good[] = { { "500ms", 500 }, { "30s", 30000 }, { "5m", 300000 }, { "2h", 7200000 },
+	} good[] = { { "500ms", 500 }, { "30s", 30000 }, { "5m", 300000 },  { "2h", 7200000 },
 		     { "1.5", 1500 },  { "0.25", 250 },	 { "1d", 86400000 } };
 	static const char *const bad[] = { "", "-1s", "1w", "s", "1 s", "1e3" };
 	struct err e = { 0 };
@@ -80,9 +92,11 @@ static void cpus_have_three_decimals(void **state)
 	assert_int_equal(n, 1500);
 	assert_ok(str_milli("0.001", &n, &e));
 	assert_int_equal(n, 1);
-	assert_refused(str_milli("0.0001", &n, &e), EINVAL, "'0.0001' is not a number such as 2 or 1.5");
+	assert_refused(str_milli("0.0001", &n, &e), EINVAL,
+		       "'0.0001' is not a number such as 2 or 1.5");
 	assert_int_equal(str_milli("-1", &n, &e), -EINVAL);
-	assert_refused(str_milli("18446744073709551615", &n, &e), ERANGE, "'18446744073709551615' is too large");
+	assert_refused(str_milli("18446744073709551615", &n, &e), ERANGE,
+		       "'18446744073709551615' is too large");
 }
 
 static void secrets_compare_wholly(void **state)

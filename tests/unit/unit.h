@@ -7,12 +7,12 @@
  */
 #pragma once
 
+#include <cmocka.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,20 +27,20 @@ struct scratch {
 };
 
 /* Call that must succeed; a failure shows the error's text. */
-#define assert_ok(call)                                                           \
-	do {                                                                      \
-		long long ok_result_ = (long long)(call);                         \
-                                                                                  \
-		if (ok_result_ < 0)                                               \
-			fail_msg("%s: %lld: '%s'", #call, ok_result_, (e).text);  \
+#define assert_ok(call)                                                          \
+	do {                                                                     \
+		long long ok_result_ = (long long)(call);                        \
+                                                                                 \
+		if (ok_result_ < 0)                                              \
+			fail_msg("%s: %lld: '%s'", #call, ok_result_, (e).text); \
 	} while (0)
 
 /* Call that must fail with this errno and exactly this text. */
-#define assert_refused(call, errnum, words)                       \
-	do {                                                      \
-		assert_int_equal((long long)(call), -(errnum));   \
-		assert_string_equal((e).text, words);             \
-		assert_int_equal((e).code, (errnum));             \
+#define assert_refused(call, errnum, words)                     \
+	do {                                                    \
+		assert_int_equal((long long)(call), -(errnum)); \
+		assert_string_equal((e).text, words);           \
+		assert_int_equal((e).code, (errnum));           \
 	} while (0)
 
 static inline int scratch_setup(void **state)
