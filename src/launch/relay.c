@@ -108,6 +108,7 @@ int relay_terminal(struct relay *r, int master, struct err *e)
 {
 	int flags = fcntl(master, F_GETFL);
 
+	r->wants_tty = false;
 	r->tty = true;
 	r->master = master;
 	if (!isatty(master))

@@ -25,6 +25,7 @@ enum { PUMP_IN, PUMP_OUT, PUMP_ERR, PUMP_COUNT };
 
 struct relay {
 	struct pump pump[PUMP_COUNT];
+	bool wants_tty;	 /* the session's terminal is still to come */
 	bool tty;
 	bool hung_up;	 /* tty: the caller's terminal is gone */
 	bool background; /* the caller's terminal has input, but for somebody else */

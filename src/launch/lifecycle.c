@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* lifecycle.c - the table of stages and the walks over it; see lifecycle.h. */
+#include "launch/lifecycle.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "launch/stages.h"
+#include "session/overlay.h"
+#include "session/record.h"
+#include "session/remove.h"
+
+struct stage {
+	const char *name;
+	int (*up)(struct launch *l, struct err *e);
+	int (*down)(const struct ending *x, struct err *e);
+};
+
+/* The order: what is shared and may take long comes before anything that would have to be undone;
+ * the record before all that it names; the clone as early as it can be, so that the child mounts
+ * while the host makes its end of the network. */
+static const struct stage stages[] = {
+	{ "base", stage_base_up, NULL },
+	{ "root", stage_root_up, NULL },
+	{ "slot", stage_slot_up, stage_slot_down },
+	{ "listen", stage_listen_up, NULL },
+	{ "session", stage_session_up, stage_session_down },
+	{ "overlay", stage_overlay_up, NULL },
+	{ "cgroup", stage_cgroup_up, stage_cgroup_down },
+	{ "ids", stage_ids_up, NULL },
+	{ "clone", stage_clone_up, stage_clone_down },
+	{ "network", stage_network_up, stage_network_down },
+	{ "boot", stage_boot_up, NULL },
+	{ "go", stage_go_up, NULL },
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+#ifdef OHS_TEST_HOOKS
+/* OHS_FAIL_STAGE and OHS_KILL_STAGE are "NAME" (behind that stage) or "before:NAME". */
+static bool hook_is(const char *variable, const char *when, const char *stage)
+{
+	const char *value = getenv(variable);
+	const char *name = value ? strrchr(value, ':') : NULL;
+
+	if (!value)
+		return false;
+	if (!name)
+		return str_eq(when, "after") && str_eq(value, stage);
+	return (size_t)(name - value) == strlen(when) && str_starts(value, when) && str_eq(name + 1, stage);
+}
+
+static int test_hook(const char *when, const char *stage, struct err *e)
+{
+	if (hook_is("OHS_KILL_STAGE", when, stage))
+		(void)raise(SIGKILL);
+	if (hook_is("OHS_FAIL_STAGE", when, stage))
+		return err_code(e, ECANCELED, "made to fail %s stage '%s'", when, stage);
+	return 0;
+}
+#else
+static int test_hook(const char *when, const char *stage, struct err *e)
+{
+	(void)when;
+	(void)stage;
+	(void)e;
+	return 0;
+}
+#endif
+
+void launch_init(struct launch *l, int state, struct plan *plan)
+{
+	*l = (struct launch){ .plan = plan, .state = state, .base = BASE_NONE, .gate = -1, .ctl = -1, .pidfd = -1 };
+	l->cgroup.dir = l->cgroup.work_dir = -1;
+	l->inside.userns = l->inside.owner_userns = -1;
+	l->inside.gate = l->inside.gate_host = l->inside.ctl = l->inside.program = l->inside.lock = -1;
+	l->record.slot = SESSION_NO_SLOT;
+}
+
+static int one_up(struct launch *l, const struct stage *s, struct err *e)
+{
+	uint64_t start = now_ns();
+
+	if (test_hook("before", s->name, e) < 0 || s->up(l, e) < 0 || test_hook("after", s->name, e) < 0)
+		return -e->code;
+	l->times[l->n_times++] = (struct stage_time){ s->name, now_ns() - start };
+	return 0;
+}
+
+/* From stage `n` - 1 back to the first. */
+static int walk_down(const struct ending *x, size_t n, struct err *e)
+{
+	struct err first = { 0 };
+
+	while (n-- > 0) {
+		struct err here = { 0 };
+
+		if (!stages[n].down || stages[n].down(x, &here) >= 0)
+			continue;
+		(void)err_wrap(&here, "session %s: end of stage '%s'", x->record->id, stages[n].name);
+		err_keep(&first, &here);
+	}
+	if (!first.code)
+		return 0;
+	*e = first;
+	return -first.code;
+}
+
+/* A start that failed leaves nothing: not even layers that were to be kept, for nothing ran. */
+static void roll_back(struct launch *l, size_t reached)
+{
+	struct ending x = { l->session ? &l->session->record : &l->record, l->session, true };
+	struct err e = { 0 };
+
+	if (walk_down(&x, reached, &e) < 0)
+		log_error("%s", e.text);
+}
+
+int lifecycle_up(struct launch *l, struct err *e)
+{
+	_Static_assert(ARRAY_LEN(stages) <= LIFECYCLE_STAGES_MAX, "the times of all stages have room");
+
+	for (size_t i = 0; i < ARRAY_LEN(stages); i++) {
+		if (one_up(l, &stages[i], e) < 0) {
+			/* That stage may have got half-way. */
+			roll_back(l, i + 1);
+			return -e->code;
+		}
+	}
+	return 0;
+}
+
+int lifecycle_down(struct session *s, bool remove, struct err *e)
+{
+	struct ending x = { &s->record, s, remove };
+
+	return walk_down(&x, ARRAY_LEN(stages), e);
+}
+
+struct sweep {
+	int state;
+	struct err first;
+};
+
+static int sweep_one(const char *id, void *arg, struct err *e)
+{
+	struct sweep *sweep = arg;
+	struct session *s = NULL;
+	int alive = session_is_alive(sweep->state, id, e);
+
+	if (alive != 0)
+		return alive < 0 && e->code != ENOENT ? alive : 0;
+	/* Somebody else may be taking it down at this moment, or has done so. */
+	if (session_open(sweep->state, id, true, &s, e) < 0)
+		return e->code == EBUSY || e->code == ENOENT ? 0 : -e->code;
+	if (lifecycle_down(s, false, e) < 0)
+		err_keep(&sweep->first, e);
+	session_close(s);
+	return 0;
+}
+
+int lifecycle_sweep(int state, struct err *e)
+{
+	struct sweep sweep = { .state = state };
+
+	if (session_each(state, sweep_one, &sweep, e) < 0)
+		return -e->code;
+	if (sweep.first.code) {
+		*e = sweep.first;
+		return -e->code;
+	}
+	return session_sweep_unborn(state, e);
+}
+
+void launch_clear(struct launch *l)
+{
+	struct inside *in = &l->inside;
+	int *const fds[] = { &l->gate, &l->ctl, &l->pidfd, &in->userns, &in->owner_userns, &in->gate, &in->ctl,
+			     &in->program };
+
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		drop_fd(fds[i]);
+	for (unsigned i = 0; i < l->n_listeners; i++)
+		drop_fd(&l->listeners[i]);
+	for (unsigned i = 0; i < l->n_publish; i++)
+		drop_fd(&l->publish[i]);
+	l->n_listeners = l->n_publish = 0;
+	overlay_close(l->plan);
+	cgroup_clear(&l->cgroup);
+	base_clear(&l->base);
+	free(take_ptr(&l->skeleton));
+	record_clear(&l->record);
+	session_close(l->session);
+	l->session = NULL;
+}

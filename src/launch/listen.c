@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* listen.c - see listen.h. */
+#include "launch/listen.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define BACKLOG 128
+#define PORT_TRIES 32
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static int listener(const union address *a, socklen_t len)
+{
+	autoclose int fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int on = 1;
+
+	if (fd < 0)
+		return -errno;
+	/* So that a published port is free again as soon as its session is gone. */
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
+		return -errno;
+	/* An IPv6 listener that also takes IPv4 would clash with the other one. */
+	if (a->any.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0)
+		return -errno;
+	if (bind(fd, &a->any, len) < 0 || listen(fd, BACKLOG) < 0)
+		return -errno;
+	return take_fd(&fd);
+}
+
+static int loopback4(uint16_t *port)
+{
+	union address a = { .v4 = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) } };
+	socklen_t len = sizeof(a);
+	autoclose int fd = listener(&a, sizeof(a.v4));
+
+	if (fd < 0)
+		return fd;
+	if (getsockname(fd, &a.any, &len) < 0)
+		return -errno;
+	*port = ntohs(a.v4.sin_port);
+	return take_fd(&fd);
+}
+
+static int loopback6(uint16_t port)
+{
+	union address a = { .v6 = { .sin6_family = AF_INET6,
+				    .sin6_port = htons(port),
+				    .sin6_addr = IN6ADDR_LOOPBACK_INIT } };
+
+	return listener(&a, sizeof(a.v6));
+}
+
+int listen_loopback(int fds[LISTEN_LOOPBACK_MAX], uint16_t *port, struct err *e)
+{
+	int r = 0;
+
+	for (int i = 0; i < PORT_TRIES; i++) {
+		autoclose int four = -1, six = -1;
+		uint16_t chosen = 0;
+
+		four = loopback4(&chosen);
+		if (four < 0)
+			return err_code(e, -four, "listen on 127.0.0.1: %s", strerror(-four));
+		six = loopback6(chosen);
+		r = six;
+		/* Taken over there: another port, then. Hosts without IPv6 have no ::1. */
+		if (r == -EADDRINUSE)
+			continue;
+		if (r < 0 && r != -EAFNOSUPPORT && r != -EADDRNOTAVAIL)
+			return err_code(e, -r, "listen on ::1: %s", strerror(-r));
+		*port = chosen;
+		fds[0] = take_fd(&four);
+		if (six < 0)
+			return 1;
+		fds[1] = take_fd(&six);
+		return 2;
+	}
+	return err_code(e, EADDRINUSE, "no port is free on both 127.0.0.1 and ::1");
+}
+
+int listen_publish(const struct publish *p, struct err *e)
+{
+	union address a;
+	int fd;
+
+	memset(&a, 0, sizeof(a));
+	if (inet_pton(AF_INET, p->address, &a.v4.sin_addr) == 1) {
+		a.v4.sin_family = AF_INET;
+		a.v4.sin_port = htons(p->port);
+		fd = listener(&a, sizeof(a.v4));
+	} else if (inet_pton(AF_INET6, p->address, &a.v6.sin6_addr) == 1) {
+		a.v6.sin6_family = AF_INET6;
+		a.v6.sin6_port = htons(p->port);
+		fd = listener(&a, sizeof(a.v6));
+	} else {
+		return err_code(e, EINVAL, "publish: '%s' is no address", p->address);
+	}
+	if (fd < 0)
+		return err_code(e, -fd, "publish %s port %u: %s", p->address, p->port, strerror(-fd));
+	return fd;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* stages.c - see stages.h: from the base to the session's directory, and back. What starts
+ * processes is in stages_live.c. */
+#include "launch/stages.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/str.h"
+#include "launch/idmap.h"
+#include "launch/net.h"
+#include "plan/strv.h"
+#include "session/overlay.h"
+#include "session/remove.h"
+#include "session/rootfs.h"
+#include "session/slot.h"
+
+int stage_base_up(struct launch *l, struct err *e)
+{
+	int found;
+
+	if (l->plan->request->kind != WORKSPACE_REPO)
+		return 0;
+	found = worktree_find(l->plan, l->state, &l->base, e);
+	if (found != 0)
+		return found < 0 ? found : 0;
+	return worktree_make(l->plan, l->state, &l->base, e);
+}
+
+int stage_root_up(struct launch *l, struct err *e)
+{
+	return rootfs_up(l->plan, l->state, &l->skeleton, e);
+}
+
+int stage_slot_up(struct launch *l, struct err *e)
+{
+	struct plan *p = l->plan;
+	autofree char *path = NULL;
+	uint32_t slice = 0;
+
+	if (fs_random_hex(p->id, (sizeof(p->id) - 1) / 2, e) < 0)
+		return -e->code;
+	memcpy(l->record.id, p->id, sizeof(p->id));
+	if (p->ids == IDS_ROOT) {
+		path = fs_path_of(l->state, e);
+		if (!path || slot_take(path, p->id, &l->record.slot, e) < 0)
+			return -e->code;
+		slice = slot_uid_base(l->record.slot);
+	}
+	return idmap_layout(p->ids, slice, p->host, &p->user, &l->inside, e);
+}
+
+int stage_slot_down(const struct ending *x, struct err *e)
+{
+	if (x->record->slot == SESSION_NO_SLOT)
+		return 0;
+	return slot_release(x->record->slot, x->record->id, e);
+}
+
+int stage_listen_up(struct launch *l, struct err *e)
+{
+	const struct request *r = l->plan->request;
+	int n = listen_loopback(l->listeners, &l->record.host_port, e);
+
+	if (n < 0)
+		return n;
+	l->n_listeners = (unsigned)n;
+	for (unsigned i = 0; i < r->n_publish && i < LIFECYCLE_PUBLISH_MAX; i++) {
+		l->publish[i] = listen_publish(&r->publish[i], e);
+		if (l->publish[i] < 0)
+			return -e->code;
+		l->n_publish++;
+	}
+	return 0;
+}
+
+static int copy_text(char **to, const char *from, struct err *e)
+{
+	if (!from)
+		return 0;
+	*to = str_dup(from, e);
+	return *to ? 0 : -e->code;
+}
+
+static const char *const workspace_kinds[] = {
+	[WORKSPACE_REPO] = "repo",
+	[WORKSPACE_DIR] = "dir",
+	[WORKSPACE_EMPTY] = "empty",
+};
+
+static int describe(struct launch *l, struct record *r, struct err *e)
+{
+	const struct plan *p = l->plan;
+	const struct request *q = p->request;
+
+	if (copy_text(&r->workspace_kind, workspace_kinds[q->kind], e) < 0 || copy_text(&r->path, q->path, e) < 0 ||
+	    copy_text(&r->subdir, q->subdir, e) < 0 || copy_text(&r->rev, q->rev, e) < 0 ||
+	    copy_text(&r->policy, p->policy->name, e) < 0 ||
+	    copy_text(&r->policy_digest, p->policy->digest, e) < 0 || copy_text(&r->user, p->user.name, e) < 0)
+		return -e->code;
+	if (q->argv && strv_extend(&r->command, q->argv, e) < 0)
+		return -e->code;
+	if (q->kind != WORKSPACE_REPO)
+		return 0;
+	if (copy_text(&r->commit, l->base.commit, e) < 0 || copy_text(&r->repo_id, l->base.repo_id, e) < 0)
+		return -e->code;
+	for (unsigned i = 0; i < l->base.n_layers; i++)
+		if (strv_add(&r->layers_workspace, l->base.layers[i], e) < 0)
+			return -e->code;
+	return 0;
+}
+
+/* Every name that this session will ever use, before the first of them exists. */
+static int draft(struct launch *l, struct err *e)
+{
+	const struct plan *p = l->plan;
+	struct record *r = &l->record;
+	bool root = p->ids == IDS_ROOT;
+
+	r->ids = p->ids;
+	r->host_uid = p->host->uid;
+	r->keep = p->keep;
+	r->stays = l->stays;
+	r->session_uids = root ? l->inside.session_uids : l->inside.outer_uids;
+	r->session_gids = root ? l->inside.session_gids : l->inside.outer_gids;
+	if (describe(l, r, e) < 0 || strv_add(&r->layers_root, l->skeleton, e) < 0 ||
+	    cgroup_names(p, p->id, r->group, &r->n_groups, e) < 0 ||
+	    net_inside_fill(p, r->slot, &l->inside.net, e) < 0 || fs_random_hex(r->key, 32, e) < 0)
+		return -e->code;
+	r->port = l->inside.net.port;
+	if (p->veth) {
+		slot_link_name(r->slot, r->link);
+		r->address = l->inside.net.address;
+	}
+	return 0;
+}
+
+int stage_session_up(struct launch *l, struct err *e)
+{
+	if (draft(l, e) < 0)
+		return -e->code;
+	return session_new(l->state, &l->record, &l->session, e);
+}
+
+/* What a kept session's directory still names has gone: say so, or every later command would look
+ * for it again. */
+static int forget_the_rest(struct session *s, struct err *e)
+{
+	struct record *r = &s->record;
+
+	if (!r->n_groups && !r->link[0] && r->slot == SESSION_NO_SLOT && !r->init_pid && !r->host_port)
+		return 0;
+	for (unsigned i = 0; i < r->n_groups; i++)
+		free(take_ptr(&r->group[i]));
+	r->n_groups = 0;
+	r->link[0] = '\0';
+	r->address = 0;
+	r->port = r->host_port = 0;
+	r->init_pid = 0;
+	memset(r->key, 0, sizeof(r->key));
+	return session_save(s, e);
+}
+
+int stage_session_down(const struct ending *x, struct err *e)
+{
+	if (!x->session)
+		return 0;
+	if (x->record->keep && !x->remove)
+		return forget_the_rest(x->session, e);
+	return layers_remove(x->session, e);
+}
+
+/* Uncommitted changes, into the upper layer of the workspace. */
+static int carry_over(struct launch *l, struct err *e)
+{
+	uid_t uid = launch_workload_uid(l);
+	gid_t gid = launch_workload_gid(l);
+
+	if (uid == (uid_t)-1) {
+		uid = l->plan->host->uid;
+		gid = l->plan->host->gid;
+	}
+	for (unsigned i = 0; i < l->plan->n_mounts; i++) {
+		const struct mount_step *m = &l->plan->mounts[i];
+
+		if (m->kind == MOUNT_OVERLAY && str_eq(m->layer, "workspace"))
+			return worktree_dirty(l->plan, &l->base, m->upper, uid, gid, e);
+	}
+	return 0;
+}
+
+int stage_overlay_up(struct launch *l, struct err *e)
+{
+	bool repo = l->plan->request->kind == WORKSPACE_REPO;
+
+	if (overlay_up(l->plan, repo ? &l->base : NULL, l->skeleton, l->session, e) < 0)
+		return -e->code;
+	if (repo && l->plan->request->dirty && carry_over(l, e) < 0)
+		return err_wrap(e, "--dirty");
+	return 0;
+}
+
+/* An id where init stands, as the host sees it. */
+static uid_t seen_from_host(const struct inside *in, uid_t id)
+{
+	for (unsigned i = 0; i < in->outer_uids.n; i++) {
+		const struct id_range *r = &in->outer_uids.range[i];
+
+		if (id >= r->inside && id - r->inside < r->count)
+			return r->outside + (id - r->inside);
+	}
+	return id;
+}
+
+int stage_cgroup_up(struct launch *l, struct err *e)
+{
+	if (!l->record.n_groups)
+		return 0;
+	return cgroup_up(l->plan, &l->session->record, seen_from_host(&l->inside, l->inside.init_uid), &l->cgroup, e);
+}
+
+int stage_cgroup_down(const struct ending *x, struct err *e)
+{
+	return x->record->n_groups ? cgroup_down(x->record, e) : 0;
+}
+
+int stage_network_up(struct launch *l, struct err *e)
+{
+	return l->plan->veth ? net_up(l->plan, &l->session->record, l->pid, e) : 0;
+}
+
+int stage_network_down(const struct ending *x, struct err *e)
+{
+	return x->record->link[0] ? net_down(x->record, e) : 0;
+}
