@@ -55,17 +55,17 @@ struct policy_user {
 	gid_t gid;
 };
 
-/* Seccomp: the calls allowed, and conditions on some. Built by filter.h. */
+/* Seccomp: which calls, and conditions on their arguments. Built by filter.h. */
 struct seccomp_arg {
 	unsigned index;	     /* argument 0..5 */
-	unsigned op;	     /* enum of filter.h */
+	int op;		     /* enum seccomp_op */
 	uint64_t value, mask;
 };
 
 struct seccomp_rule {
 	char **calls;	     /* NULL-terminated names; names unknown here are skipped */
-	int action;	     /* enum of filter.h: allow, errno, kill */
-	unsigned error;	     /* for errno */
+	int action;	     /* enum seccomp_action */
+	unsigned error;	     /* for SECCOMP_REFUSE and SECCOMP_OTHERWISE; 0: pretend success */
 	struct seccomp_arg args[6];
 	unsigned n_args;
 };
@@ -95,6 +95,8 @@ struct policy {
 	struct seccomp_rule *rules;
 	unsigned n_rules;
 	unsigned default_error; /* errno of a known call that no rule allows */
+	char *seccomp_oci;    /* the rules were taken from this OCI profile; NULL: they are ours */
+	char rules_digest[65]; /* of the seccomp part alone: the name of the cached filter */
 };
 
 /* Load by name (looked up in OHS_POLICY_DIR, ~/.config/ohsandbox/policy, the sysconf and the data
