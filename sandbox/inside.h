@@ -107,4 +107,4 @@ struct inside {
 };
 
 /* Walk the steps; ends in exec. Returns only by _exit, after sending the error through the gate. */
-void inside_main(struct inside *in) __attribute__((noreturn));
+void inside_main(const struct inside *in) __attribute__((noreturn));

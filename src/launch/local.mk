@@ -1,3 +1,5 @@
 # src/launch - bring it to life, watch it, take it down. One module a line.
 noinst_LIBRARIES += liblaunch.a
 liblaunch_a_SOURCES =
+liblaunch_a_SOURCES += src/launch/spawn.c src/launch/spawn.h
+liblaunch_a_SOURCES += src/launch/idmap.c src/launch/idmap.h

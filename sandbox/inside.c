@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* inside.c - from clone to exec, one table of steps; see inside.h.
+ *
+ * As root the child starts with the host's credentials in private namespaces, and makes its mounts
+ * while the host makes the network: it looks at the gate only then. As an ordinary user it has no
+ * id at all before the host wrote its maps: the gate comes first. */
+#include "sandbox/inside.h"
+
+#include <fcntl.h>
+#include <linux/keyctl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sandbox/caps.h"
+#include "sandbox/fds.h"
+#include "sandbox/gate.h"
+#include "sandbox/limits.h"
+#include "sandbox/link.h"
+#include "sandbox/mount.h"
+
+/* What a step leaves for the next ones. */
+struct walk {
+	const struct inside *in;
+	struct tree tree;
+	struct fds fds;
+};
+
+/* Takes away: the host's end of the gate (or its death would never show), the caller's terminal,
+ * signal dispositions and personality. */
+static int step_begin(struct walk *w, struct err *e)
+{
+	struct sigaction plain = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	(void)close(w->in->gate_host);
+	if (setsid() < 0)
+		return err_errno(e, "setsid");
+	for (int s = 1; s < NSIG; s++)
+		(void)sigaction(s, &plain, NULL); /* SIGKILL, SIGSTOP and libc's own refuse */
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail with these arguments */
+	(void)personality(PER_LINUX);
+	(void)umask(0); /* modes in the plan are meant as they are */
+	w->tree.proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return w->tree.proc < 0 ? err_errno(e, "open /proc") : 0;
+}
+
+static int step_go(struct walk *w, struct err *e)
+{
+	/* Nobody is left to be told. */
+	if (gate_await(w->in->gate, e) < 0)
+		_exit(1);
+	return 0;
+}
+
+/* Needs nothing as root. As an ordinary user the caller's supplementary groups would stay, unless
+ * a single id forbids setgroups: then they mean no more than what the caller could read anyway. */
+static int step_own_root(struct walk *w, struct err *e)
+{
+	if (w->in->mode == IDS_SUBIDS && syscall(SYS_setgroups, 0, NULL) < 0)
+		return err_errno(e, "drop the caller's groups");
+	if (syscall(SYS_setresgid, 0, 0, 0) < 0 || syscall(SYS_setresuid, 0, 0, 0) < 0)
+		return err_errno(e, "become root of the namespace");
+	return 0;
+}
+
+/* Every hierarchy must show its root, or the view would tell of the host's groups. */
+static int check_groups(int proc, struct err *e)
+{
+	autoclose int fd = openat(proc, "self/cgroup", O_RDONLY | O_CLOEXEC);
+	char text[4096], *line, *rest = text;
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n < 0)
+		return err_errno(e, "read /proc/self/cgroup");
+	text[n] = '\0';
+	while ((line = strsep(&rest, "\n")) && *line) {
+		size_t len = strlen(line);
+
+		if (len < 2 || strcmp(line + len - 2, ":/") != 0)
+			return err_code(e, EPROTO, "the session would see '%.100s'", line);
+	}
+	return 0;
+}
+
+/* On v1 the child enters by itself, and only then unshares the view: the other way round it would
+ * see "/../..". On v2 it was born in its group, and its view is still the host's. */
+static int step_groups(struct walk *w, struct err *e)
+{
+	for (unsigned i = 0; i < w->in->n_group_tasks; i++)
+		if (write(w->in->group_tasks[i], "0", 1) != 1)
+			return err_errno(e, "enter group %u", i);
+	if (unshare(CLONE_NEWCGROUP) < 0)
+		return err_errno(e, "unshare the view of groups");
+	return check_groups(w->tree.proc, e);
+}
+
+/* Needs CAP_SYS_ADMIN over the mount namespace. */
+static int step_mounts(struct walk *w, struct err *e)
+{
+	return mounts_make(&w->tree, e);
+}
+
+/* Needs CAP_SETUID, CAP_SETGID and, to map the caller's id, CAP_SETFCAP. The numbers of processes
+ * are those of the session's own /proc: it is mounted by now. */
+static int step_userns(struct walk *w, struct err *e)
+{
+	const struct inside *in = w->in;
+	autoclose int proc = mount_target(&w->tree, "/proc", e);
+
+	if (proc < 0)
+		return proc;
+	w->fds.userns = ids_userns(proc, &in->session_uids, &in->session_gids, in->init_uid, e);
+	return w->fds.userns < 0 ? w->fds.userns : 0;
+}
+
+/* Needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE; the host's /proc, since the session's is read-only
+ * where the switches are. */
+static int step_network(struct walk *w, struct err *e)
+{
+	return link_inside(&w->in->net, w->tree.proc, &w->fds.listener, e);
+}
+
+/* Needs CAP_SYS_ADMIN over the UTS namespace. */
+static int step_hostname(struct walk *w, struct err *e)
+{
+	if (sethostname(w->in->hostname, strlen(w->in->hostname)) < 0)
+		return err_errno(e, "set hostname '%s'", w->in->hostname);
+	return 0;
+}
+
+static int step_pivot(struct walk *w, struct err *e)
+{
+	return mounts_enter(&w->tree, e);
+}
+
+static int step_limits(struct walk *w, struct err *e)
+{
+	(void)w;
+	return limits_set(e);
+}
+
+/* After the mounts, which use many. */
+static int step_fds(struct walk *w, struct err *e)
+{
+	return fds_arrange(&w->fds, e);
+}
+
+/* Needs CAP_SETPCAP. Before the ids: without their root there is none left. */
+static int step_lock_caps(struct walk *w, struct err *e)
+{
+	(void)w;
+	return caps_lock(e);
+}
+
+/* Needs CAP_SETUID and CAP_SETGID, for the last time. Not dumpable from here on; exec sets that
+ * anew, from the mode of the executor's file, which nobody inside can read. */
+static int step_ids(struct walk *w, struct err *e)
+{
+	const struct inside *in = w->in;
+
+	if (in->mode != IDS_SINGLE && syscall(SYS_setgroups, 0, NULL) < 0)
+		return err_errno(e, "drop groups");
+	if (syscall(SYS_setresgid, in->init_gid, in->init_gid, in->init_gid) < 0)
+		return err_errno(e, "become gid %u", in->init_gid);
+	if (syscall(SYS_setresuid, in->init_uid, in->init_uid, in->init_uid) < 0)
+		return err_errno(e, "become uid %u", in->init_uid);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return err_errno(e, "be not dumpable");
+	return 0;
+}
+
+/* Who holds a keyring may read its keys, whatever his ids: the caller's stays outside. */
+static int step_keyring(struct walk *w, struct err *e)
+{
+	(void)w;
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
+		return err_errno(e, "leave the caller's keyring");
+	return 0;
+}
+
+static int step_drop_caps(struct walk *w, struct err *e)
+{
+	(void)w;
+	return caps_drop(e);
+}
+
+/* After the last change of ids, which clears it; the look is for a host that died before. */
+static int step_death(struct walk *w, struct err *e)
+{
+	if (!w->in->die_with_parent)
+		return 0;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return err_errno(e, "die with the supervisor");
+	return gate_check(w->fds.gate, e);
+}
+
+static int step_exec(struct walk *w, struct err *e)
+{
+	static char *const argv[] = { (char *)(uintptr_t) "ohsandbox-init", NULL };
+	static char *const env[] = { NULL };
+
+	(void)umask(022);
+	if (gate_ready(w->fds.gate, e) < 0)
+		return -e->code;
+	(void)execveat(w->fds.program, "", argv, env, AT_EMPTY_PATH);
+	return err_errno(e, "exec the executor");
+}
+
+enum { ROOT = 1 << IDS_ROOT, SUBIDS = 1 << IDS_SUBIDS, SINGLE = 1 << IDS_SINGLE };
+enum { USER = SUBIDS | SINGLE, ALL = ROOT | USER };
+
+static const struct {
+	const char *name;
+	unsigned modes;
+	int (*run)(struct walk *w, struct err *e);
+} steps[] = {
+	{ "begin", ALL, step_begin },
+	{ "groups", ALL, step_groups },
+	{ "go", USER, step_go },
+	{ "root of the namespace", USER, step_own_root },
+	{ "mounts", ALL, step_mounts },
+	{ "user namespace", USER, step_userns },
+	{ "go", ROOT, step_go },
+	{ "network", ALL, step_network },
+	{ "hostname", ALL, step_hostname },
+	{ "root", ALL, step_pivot },
+	{ "limits", ALL, step_limits },
+	{ "descriptors", ALL, step_fds },
+	{ "capabilities", ALL, step_lock_caps },
+	{ "ids", ALL, step_ids },
+	{ "keyring", ALL, step_keyring },
+	{ "capabilities", ALL, step_drop_caps },
+	{ "death", ALL, step_death },
+	{ "exec", ALL, step_exec },
+};
+
+void inside_main(const struct inside *in)
+{
+	struct walk w = {
+		.in = in,
+		.tree = { .in = in, .proc = -1, .host_root = -1, .root = -1, .empty = -1 },
+		.fds = { .ctl = in->ctl, .listener = -1, .userns = in->userns, .lock = in->lock, .gate = in->gate,
+			 .program = in->program },
+	};
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+		if (!(steps[i].modes & 1u << in->mode) || steps[i].run(&w, &e) == 0)
+			continue;
+		(void)err_wrap(&e, "inside: %s", steps[i].name);
+		gate_fail(w.fds.gate, &e);
+	}
+	_exit(1); /* the last step is exec: it does not come back with success */
+}

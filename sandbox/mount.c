@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* mount.c - walk the plan's mounts; see mount.h. */
+#include "sandbox/mount.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/str.h"
+
+static int (*const makers[])(struct tree *, const struct mount_step *, struct err *) = {
+	[MOUNT_OVERLAY] = mount_overlay, [MOUNT_BIND] = mount_bind,	    [MOUNT_TMPFS] = mount_tmpfs,
+	[MOUNT_PROC] = mount_proc,	 [MOUNT_DEVPTS] = mount_devpts,	    [MOUNT_MQUEUE] = mount_mqueue,
+	[MOUNT_MASK] = mount_mask,	 [MOUNT_READONLY] = mount_readonly, [MOUNT_SYMLINK] = mount_symlink,
+	[MOUNT_DIR] = mount_dir,
+};
+
+uint64_t mount_attrs(const struct mount_step *s)
+{
+	return MOUNT_ATTR_NOSUID | (s->flags & MOUNT_DEV ? 0 : MOUNT_ATTR_NODEV) |
+	       (s->flags & MOUNT_NOEXEC ? MOUNT_ATTR_NOEXEC : 0) | (s->flags & MOUNT_RO ? MOUNT_ATTR_RDONLY : 0);
+}
+
+int mount_stage(int mount, struct err *e)
+{
+	if (move_mount(mount, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_errno(e, "attach it to be staged");
+	return 0;
+}
+
+const char *mount_below_root(const char *target)
+{
+	while (*target == '/')
+		target++;
+	return *target ? target : ".";
+}
+
+int mount_target(const struct tree *t, const char *target, struct err *e)
+{
+	/* A session that is entered again may have left links anywhere. */
+	return fs_open_beneath(t->root, mount_below_root(target), O_PATH, 0, RESOLVE_NO_SYMLINKS, e);
+}
+
+int mount_chown(const struct tree *t, int dir, const char *name, struct err *e)
+{
+	uid_t uid = ids_owner(&t->in->session_uids);
+	gid_t gid = ids_owner(&t->in->session_gids);
+
+	if (fchownat(dir, name, uid, gid, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
+		return err_errno(e, "give '%s' to %u:%u", name, uid, gid);
+	return 0;
+}
+
+/* Make `name` a directory of the session's, if nothing has that name. */
+static int dir_ensure(const struct tree *t, int parent, const char *name, mode_t mode, struct err *e)
+{
+	if (mkdirat(parent, name, mode) == 0)
+		return mount_chown(t, parent, name, e);
+	return errno == EEXIST ? 0 : err_errno(e, "make directory '%s'", name);
+}
+
+/* Walk down `path`, making what is missing, through no link. */
+static int dirs_ensure(const struct tree *t, const char *path, size_t len, struct err *e)
+{
+	autoclose int at = mount_target(t, "/", e);
+	char part[256];
+
+	while (at >= 0 && len) {
+		size_t n = 0;
+		int next;
+
+		while (n < len && path[n] != '/')
+			n++;
+		if (n >= sizeof(part))
+			return err_code(e, ENAMETOOLONG, "'%.60s...' has too long a part", path);
+		memcpy(part, path, n);
+		part[n] = '\0';
+		for (path += n, len -= n; len && *path == '/'; path++)
+			len--;
+		if (str_eq(part, "..") || dir_ensure(t, at, part, 0755, e) < 0)
+			return str_eq(part, "..") ? err_code(e, EINVAL, "'..' in a target") : -e->code;
+		next = fs_open_beneath(at, part, O_PATH | O_DIRECTORY, 0, RESOLVE_NO_SYMLINKS, e);
+		(void)close(at);
+		at = next;
+	}
+	return take_fd(&at);
+}
+
+int mount_parent(const struct tree *t, const char *target, const char **name, struct err *e)
+{
+	const char *rest = mount_below_root(target), *slash = strrchr(rest, '/');
+	char dir[PATH_MAX];
+	int fd;
+
+	*name = slash ? slash + 1 : rest;
+	if (!slash)
+		return mount_target(t, "/", e);
+	if ((size_t)(slash - rest) >= sizeof(dir))
+		return err_code(e, ENAMETOOLONG, "'%.60s...' is too long", target);
+	memcpy(dir, rest, (size_t)(slash - rest));
+	dir[slash - rest] = '\0';
+	fd = mount_target(t, dir, e);
+	return fd == -ENOENT ? dirs_ensure(t, rest, (size_t)(slash - rest), e) : fd;
+}
+
+/* The place to mount on, made where the plan's other steps have not. */
+static int target_ensure(const struct tree *t, const char *target, bool is_dir, struct err *e)
+{
+	autoclose int parent = -1;
+	const char *name;
+	int fd = mount_target(t, target, e);
+
+	if (fd != -ENOENT)
+		return fd;
+	parent = mount_parent(t, target, &name, e);
+	if (parent < 0)
+		return parent;
+	if (is_dir && dir_ensure(t, parent, name, 0755, e) < 0)
+		return -e->code;
+	if (!is_dir && mknodat(parent, name, S_IFREG | 0444, 0) < 0 && errno != EEXIST)
+		return err_errno(e, "make file '%s'", name);
+	return mount_target(t, target, e);
+}
+
+int mount_attach(struct tree *t, int mount, const struct mount_step *s, bool is_dir, struct err *e)
+{
+	autoclose int target = -1;
+
+	if (t->root < 0) {
+		if (!str_eq(s->target, "/"))
+			return err_code(e, EINVAL, "there is no '/' yet to mount on");
+		if (mount_stage(mount, e) < 0)
+			return -e->code;
+		t->root = fcntl(mount, F_DUPFD_CLOEXEC, 0);
+		return t->root < 0 ? err_errno(e, "keep the root") : 0;
+	}
+	target = target_ensure(t, s->target, is_dir, e);
+	if (target < 0)
+		return target;
+	if (move_mount(mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return err_errno(e, "attach it");
+	return 0;
+}
+
+int mount_symlink(struct tree *t, const struct mount_step *s, struct err *e)
+{
+	const char *name;
+	autoclose int parent = mount_parent(t, s->target, &name, e);
+
+	if (parent < 0)
+		return parent;
+	if (symlinkat(s->source, parent, name) < 0)
+		return err_errno(e, "link to '%s'", s->source);
+	return mount_chown(t, parent, name, e);
+}
+
+int mount_dir(struct tree *t, const struct mount_step *s, struct err *e)
+{
+	const char *name;
+	autoclose int parent = mount_parent(t, s->target, &name, e);
+
+	if (parent < 0)
+		return parent;
+	return dir_ensure(t, parent, name, s->mode, e);
+}
+
+/* Nothing made here may reach the host's namespace, and nothing from there may come in. */
+static int make_private(struct err *e)
+{
+	struct mount_attr attr = { .propagation = MS_PRIVATE };
+
+	if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+		return err_errno(e, "make the mounts private");
+	return 0;
+}
+
+static int stand_among_fds(int proc, struct err *e)
+{
+	autoclose int fds = openat(proc, "self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fds < 0 || fchdir(fds) < 0)
+		return err_errno(e, "enter /proc/self/fd");
+	return 0;
+}
+
+int mounts_make(struct tree *t, struct err *e)
+{
+	autoclose int host_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (host_root < 0)
+		return err_errno(e, "open '/'");
+	if (make_private(e) < 0 || stand_among_fds(t->proc, e) < 0)
+		return -e->code;
+	t->host_root = host_root;
+	for (unsigned i = 0; i < t->in->n_mounts; i++) {
+		const struct mount_step *s = &t->in->mounts[i];
+
+		if (makers[s->kind](t, s, e) < 0)
+			return err_wrap(e, "mount '%s'", s->target);
+	}
+	if (t->root < 0)
+		return err_code(e, EINVAL, "no mount for '/'");
+	return 0;
+}
+
+int mounts_enter(struct tree *t, struct err *e)
+{
+	if (fchdir(t->root) < 0)
+		return err_errno(e, "enter the new root");
+	/* Puts the old root on top of the new one, and "." then means the old one: gone with all
+	 * that was staged on it. */
+	if (syscall(SYS_pivot_root, ".", ".") < 0)
+		return err_errno(e, "pivot_root");
+	if (umount2(".", MNT_DETACH) < 0)
+		return err_errno(e, "drop the old root");
+	return chdir("/") < 0 ? err_errno(e, "enter '/'") : 0;
+}
