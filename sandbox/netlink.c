@@ -305,9 +305,13 @@ int netlink_ask(struct netlink *nl, netlink_each *each, void *arg, struct err *e
 	return r < 0 ? r : 0;
 }
 
-const void *netlink_find(const void *attrs, size_t len, unsigned attr, size_t size)
+const void *netlink_find(const void *attrs, size_t len, unsigned attr, size_t *size)
 {
 	const struct nlattr *found = nla_find(attrs, (int)len, (int)attr);
 
-	return found && nla_len(found) >= (int)size ? nla_data(found) : NULL;
+	if (!found || (!size && nla_len(found) < (int)sizeof(uint32_t)))
+		return NULL;
+	if (size)
+		*size = (size_t)nla_len(found);
+	return nla_data(found);
 }

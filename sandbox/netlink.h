@@ -45,5 +45,6 @@ must_check int netlink_send(struct netlink *nl, struct err *e);
 typedef int netlink_each(unsigned type, const void *payload, size_t len, void *arg);
 must_check int netlink_ask(struct netlink *nl, netlink_each *each, void *arg, struct err *e);
 
-/* The payload of the first attribute of a kind that has at least `size` bytes; NULL without. */
-const void *netlink_find(const void *attrs, size_t len, unsigned attr, size_t size);
+/* The payload of the first attribute of a kind, NULL without. `size` (NULL: four bytes at least,
+ * as numbers have) is filled with its length. */
+const void *netlink_find(const void *attrs, size_t len, unsigned attr, size_t *size);

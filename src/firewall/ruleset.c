@@ -14,13 +14,14 @@
 	"table bridge ohsandbox\ndelete table bridge ohsandbox\n"
 
 const char ruleset_text[] =
-	/* Frames. A session's port lets in what bears its own addresses and nothing else: no ARP (all
+	/* (Sets without a size grow with their elements; one with a size takes its memory at once.)
+	 *
+	 * Frames. A session's port lets in what bears its own addresses and nothing else: no ARP (all
 	 * neighbours are static), no IPv6, no VLAN tag. Nothing is bridged from port to port. Runs
 	 * before anything else in the kernel looks at the frame. */
 	"table bridge ohsandbox {\n"
 	"	set ports {\n"
 	"		type ifname . ether_addr . ipv4_addr\n"
-	"		size 8192\n"
 	"	}\n"
 	"	chain prerouting {\n"
 	"		type filter hook prerouting priority -400; policy accept;\n"
@@ -41,17 +42,14 @@ const char ruleset_text[] =
 	/* who may go out at all */
 	"	set nat {\n"
 	"		type ipv4_addr\n"
-	"		size 8192\n"
 	"	}\n"
 	/* session . resolver: the exceptions from @closed, for names alone */
 	"	set resolvers {\n"
 	"		type ipv4_addr . ipv4_addr\n"
-	"		size 65535\n"
 	"	}\n"
 	/* interfaces that forward only because we switched it on */
 	"	set uplinks {\n"
 	"		type ifname\n"
-	"		size 64\n"
 	"	}\n"
 	"	set flows {\n"
 	"		type ipv4_addr\n"

@@ -16,6 +16,8 @@
 #include "sandbox/inside.h"
 #include "session/session.h"
 
+#define NET_EXECUTOR_PORT 60000u /* on the session's own address */
+
 /* What the child has to know. For sessions without a veth (`p->veth` unset, `slot` is not looked
  * at) loopback alone. */
 must_check int net_inside_fill(const struct plan *p, uint32_t slot, struct net_inside *out, struct err *e);

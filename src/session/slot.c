@@ -29,18 +29,20 @@
 #define NET_BASE_DEFAULT 0xc6120000u /* 198.18.0.0/15: for benchmarks, so nobody routes it */
 #define NET_BASE_MASK 0xfffe0000u
 
-/* `id` is written last and cleared first: an entry half written is a free one. */
+/* The first byte of `id` is written last and cleared first: an entry half written is a free one. */
 struct slot_entry {
 	char id[16];
 	int32_t taker; /* the process that took it; it may not have made the directory yet */
 	uint16_t state;
-	bool nat;
+	bool nat; /* outlives the rest: until the firewall has been told */
+	struct resolvers resolvers;
 };
 
 struct slot_table {
 	uint64_t magic;
 	uint32_t next;
 	uint32_t net_base; /* of the sessions there are: they share bridges */
+	slot_uplink uplink[SLOT_UPLINKS];
 	struct slot_id_facts ids;
 	struct slot_entry entry[SLOT_COUNT];
 	char state[STATE_DIRS][STATE_PATH_BYTES];
@@ -169,8 +171,6 @@ void slots_close(struct slots *s)
 static void entry_clear(struct slot_entry *entry)
 {
 	entry->id[0] = '\0';
-	atomic_signal_fence(memory_order_seq_cst);
-	memset(entry, 0, sizeof(*entry));
 }
 
 /* Its directory is gone and so is the process that took it, which may have been about to make
@@ -266,7 +266,7 @@ static int table_find_free(struct slot_table *t)
 	for (uint32_t i = 0; i < SLOT_COUNT; i++) {
 		uint32_t slot = (t->next + i) % SLOT_COUNT;
 
-		if (!t->entry[slot].id[0] && !slot_ids_blocked(&t->ids, slot))
+		if (!t->entry[slot].id[0] && !t->entry[slot].nat && !slot_ids_blocked(&t->ids, slot))
 			return (int)slot;
 	}
 	return -1;
@@ -292,9 +292,11 @@ static int table_take(struct slot_table *t, const char *state_path, const char *
 	entry = &t->entry[slot];
 	entry->taker = getpid();
 	entry->state = (uint16_t)state;
-	entry->nat = false;
 	atomic_signal_fence(memory_order_seq_cst);
-	(void)strcpy(entry->id, id);
+	memset(entry->id, 0, sizeof(entry->id));
+	memcpy(entry->id + 1, id + 1, strlen(id + 1));
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->id[0] = id[0];
 	t->next = ((uint32_t)slot + 1) % SLOT_COUNT;
 	return slot;
 }
@@ -345,15 +347,22 @@ bool slots_is_taken(const struct slots *s, uint32_t slot, const char *id)
 	return entry->id[0] && (!id || strncmp(entry->id, id, sizeof(entry->id)) == 0);
 }
 
-void slots_set_nat(struct slots *s, uint32_t slot, bool nat)
+void slots_set_nat(struct slots *s, uint32_t slot, const struct resolvers *resolvers)
 {
-	if (slot < SLOT_COUNT)
-		s->table->entry[slot].nat = nat;
+	if (slot >= SLOT_COUNT)
+		return;
+	if (resolvers)
+		s->table->entry[slot].resolvers = *resolvers;
+	s->table->entry[slot].nat = resolvers;
 }
 
-bool slots_is_nat(const struct slots *s, uint32_t slot)
+bool slots_nat(const struct slots *s, uint32_t slot, struct resolvers *resolvers)
 {
-	return slots_is_taken(s, slot, NULL) && s->table->entry[slot].nat;
+	if (!slots_is_taken(s, slot, NULL) || !s->table->entry[slot].nat)
+		return false;
+	if (resolvers)
+		*resolvers = s->table->entry[slot].resolvers;
+	return true;
 }
 
 unsigned slots_nat_count(const struct slots *s)
@@ -361,6 +370,17 @@ unsigned slots_nat_count(const struct slots *s)
 	unsigned n = 0;
 
 	for (uint32_t slot = 0; slot < SLOT_COUNT; slot++)
-		n += slots_is_nat(s, slot);
+		n += slots_nat(s, slot, NULL);
 	return n;
+}
+
+void slots_forget_nat(struct slots *s)
+{
+	for (uint32_t slot = 0; slot < SLOT_COUNT; slot++)
+		s->table->entry[slot].nat = false;
+}
+
+slot_uplink *slots_uplinks(struct slots *s)
+{
+	return s->table->uplink;
 }

@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "session/resolvers.h"
 
 #define SLOT_COUNT 4096u
 #define SLOT_UID_FIRST 0x70000000u
@@ -69,7 +70,19 @@ unsigned slots_used(struct slots *s);
 /* Is it taken (by `id`, unless that is NULL)? */
 bool slots_is_taken(const struct slots *s, uint32_t slot, const char *id);
 
-/* Note that a session may go out (or no more). It is forgotten with the slot. */
-void slots_set_nat(struct slots *s, uint32_t slot, bool nat);
-bool slots_is_nat(const struct slots *s, uint32_t slot);
+/* Note that a session may go out and whom it may ask for names, before anything lets it; NULL when
+ * that has been undone. A slot whose session died without undoing it is not given out again
+ * before slots_forget_nat. */
+void slots_set_nat(struct slots *s, uint32_t slot, const struct resolvers *resolvers);
+
+/* May the slot's session go out? Then *resolvers is filled, if not NULL. */
+bool slots_nat(const struct slots *s, uint32_t slot, struct resolvers *resolvers);
 unsigned slots_nat_count(const struct slots *s);
+
+/* No firewall set names any address any more. */
+void slots_forget_nat(struct slots *s);
+
+/* Names of interfaces that we have made forward; empty rows are free. */
+#define SLOT_UPLINKS 8u
+typedef char slot_uplink[16];
+slot_uplink *slots_uplinks(struct slots *s);

@@ -214,21 +214,50 @@ static void network_can_be_moved_but_not_under_living_sessions(void **state)
 static void slots_that_go_out_are_counted(void **state)
 {
 	uint32_t a = take("aaaaaaaaaaaa"), b = take("bbbbbbbbbbbb");
+	struct resolvers r = { .address = { 7 }, .n = 1 }, got;
 	struct slots s;
 	struct err e = { 0 };
 
 	(void)state;
 	assert_int_equal(slots_open(&s, &e), 0);
-	slots_set_nat(&s, a, true);
-	assert_true(slots_is_nat(&s, a));
-	assert_false(slots_is_nat(&s, b));
+	slots_set_nat(&s, a, &r);
+	assert_true(slots_nat(&s, a, &got));
+	assert_memory_equal(&r, &got, sizeof(r));
+	assert_false(slots_nat(&s, b, NULL));
 	assert_int_equal(slots_nat_count(&s), 1);
-	slots_close(&s);
-	release(a, "aaaaaaaaaaaa");
-	assert_int_equal(slots_open(&s, &e), 0);
+	slots_set_nat(&s, a, NULL);
 	assert_int_equal(slots_nat_count(&s), 0);
 	slots_close(&s);
+	release(a, "aaaaaaaaaaaa");
 	release(b, "bbbbbbbbbbbb");
+}
+
+static void slot_whose_way_out_was_not_closed_is_not_given_again(void **state)
+{
+	struct resolvers r = { .n = 0 };
+	uint32_t a = take("aaaaaaaaaaaa");
+	struct slots s;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(slots_open(&s, &e), 0);
+	slots_set_nat(&s, a, &r);
+	slots_close(&s);
+	release(a, "aaaaaaaaaaaa");
+	for (unsigned i = 0; i < SLOT_COUNT; i++) {
+		uint32_t slot = take("bbbbbbbbbbbb");
+
+		assert_int_not_equal(slot, a);
+		release(slot, "bbbbbbbbbbbb");
+	}
+	assert_int_equal(slots_open(&s, &e), 0);
+	assert_int_equal(slots_nat_count(&s), 0);
+	slots_forget_nat(&s);
+	slots_close(&s);
+	for (unsigned i = 0; i < SLOT_COUNT; i++)
+		if (take("cccccccccccc") == a)
+			return;
+	fail_msg("slot %u never came back", a);
 }
 
 static void ids_of_others_block_every_slot_they_touch(void **state)
@@ -278,6 +307,7 @@ int main(void)
 		CASE(addresses_follow_the_slot),
 		CASE(network_can_be_moved_but_not_under_living_sessions),
 		CASE(slots_that_go_out_are_counted),
+		CASE(slot_whose_way_out_was_not_closed_is_not_given_again),
 		CASE(ids_of_others_block_every_slot_they_touch),
 		CASE(lines_that_are_none_claim_nothing),
 	};

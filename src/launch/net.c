@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* net.c - see net.h. */
+#include "launch/net.h"
+
+#include <arpa/inet.h>
+#include <linux/if_bridge.h>
+#include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <linux/veth.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "launch/admit.h"
+#include "launch/bridge.h"
+#include "sandbox/netlink.h"
+#include "session/slot.h"
+
+#define PEER_NAME "eth0"
+
+/* What a port may do: speak to the bridge itself, from its one known address. A kernel that lacks
+ * one of these skips it; the firewall holds each of them a second time. */
+static const struct {
+	unsigned attr;
+	uint8_t value;
+} port_flags[] = {
+	{ IFLA_BRPORT_ISOLATED, 1 },	  { IFLA_BRPORT_LEARNING, 0 },	   { IFLA_BRPORT_LOCKED, 1 },
+	{ IFLA_BRPORT_UNICAST_FLOOD, 0 }, { IFLA_BRPORT_MCAST_FLOOD, 0 }, { IFLA_BRPORT_BCAST_FLOOD, 0 },
+	{ IFLA_BRPORT_GUARD, 1 },	  { IFLA_BRPORT_PROTECT, 1 },
+};
+
+static uint32_t ping_gid_max(const struct plan *p)
+{
+	if (p->ids == IDS_ROOT)
+		return INT32_MAX; /* the kernel's own highest */
+	return p->ids == IDS_SUBIDS ? p->host->sub_gids.count : 0;
+}
+
+int net_inside_fill(const struct plan *p, uint32_t slot, struct net_inside *out, struct err *e)
+{
+	struct net_inside net = { .veth = p->veth, .ping_gid_max = ping_gid_max(p) };
+
+	if (!p->veth) {
+		*out = net;
+		return 0;
+	}
+	if (slot >= SLOT_COUNT)
+		return err_code(e, EINVAL, "network: there is no slot %u", slot);
+	(void)strcpy(net.peer, PEER_NAME);
+	net.address = slot_address(slot);
+	net.gateway = slot_gateway(slot_bridge(slot));
+	net.prefix = 32; /* nobody but the gateway is on the link */
+	slot_mac(net.address, net.mac);
+	slot_mac(net.gateway, net.gateway_mac);
+	net.default_route = p->net == NET_NAT;
+	net.port = NET_EXECUTOR_PORT;
+	*out = net;
+	return 0;
+}
+
+static void fill_admit(uint32_t slot, struct admit *a)
+{
+	*a = (struct admit){ .address = slot_address(slot) };
+	slot_link_name(slot, a->link);
+	slot_mac(a->address, a->mac);
+}
+
+static void add_end(struct netlink *nl, const char *name, const uint8_t mac[6])
+{
+	netlink_str(nl, IFLA_IFNAME, name);
+	netlink_put(nl, IFLA_ADDRESS, mac, 6);
+	netlink_u32(nl, IFLA_MTU, BRIDGE_MTU);
+	netlink_u32(nl, IFLA_GROUP, BRIDGE_GROUP);
+	/* One for every CPU of the host otherwise. */
+	netlink_u32(nl, IFLA_NUM_TX_QUEUES, 1);
+	netlink_u32(nl, IFLA_NUM_RX_QUEUES, 1);
+}
+
+/* The pair, its peer born in the child's namespace under its final name: moving and renaming both
+ * wait for all readers in the kernel. */
+static void add_veth(struct netlink *nl, uint32_t slot, const struct admit *a, pid_t child)
+{
+	struct ifinfomsg link = { .ifi_index = BRIDGE_LINK_INDEX(slot) };
+	struct ifinfomsg peer = { .ifi_index = 0 };
+	uint8_t host_mac[6];
+
+	/* Any other than the peer's; fixed, so that no network manager wants to fix it. */
+	memcpy(host_mac, a->mac, sizeof(host_mac));
+	host_mac[1]++;
+	netlink_add(nl, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &link, sizeof(link), "make the link");
+	add_end(nl, a->link, host_mac);
+	netlink_u32(nl, IFLA_MASTER, (uint32_t)BRIDGE_INDEX(slot_bridge(slot)));
+	netlink_nest(nl, IFLA_LINKINFO);
+	netlink_str(nl, IFLA_INFO_KIND, "veth");
+	netlink_nest(nl, IFLA_INFO_DATA);
+	netlink_nest(nl, VETH_INFO_PEER);
+	netlink_header(nl, &peer, sizeof(peer));
+	add_end(nl, PEER_NAME, a->mac);
+	netlink_u32(nl, IFLA_NET_NS_PID, (uint32_t)child);
+	netlink_end_nest(nl);
+	netlink_end_nest(nl);
+	netlink_end_nest(nl);
+}
+
+static void add_port_flags(struct netlink *nl, uint32_t slot)
+{
+	struct ifinfomsg link = { .ifi_index = BRIDGE_LINK_INDEX(slot) };
+
+	netlink_add(nl, RTM_NEWLINK, 0, &link, sizeof(link), "set up the bridge's port");
+	netlink_nest(nl, IFLA_LINKINFO);
+	netlink_str(nl, IFLA_INFO_SLAVE_KIND, "bridge");
+	netlink_nest(nl, IFLA_INFO_SLAVE_DATA);
+	for (size_t i = 0; i < ARRAY_LEN(port_flags); i++)
+		netlink_u8(nl, port_flags[i].attr, port_flags[i].value);
+	netlink_end_nest(nl);
+	netlink_end_nest(nl);
+	/* No IPv6 address, so no timers and no multicast for one, on a link that is only a port. */
+	netlink_nest(nl, IFLA_AF_SPEC);
+	netlink_nest(nl, AF_INET6);
+	netlink_u8(nl, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
+	netlink_end_nest(nl);
+	netlink_end_nest(nl);
+}
+
+/* Where frames for the session's address go, as the bridge's forwarding entry. */
+static void add_forwarding_entry(struct netlink *nl, uint32_t slot, const struct admit *a)
+{
+	struct ndmsg entry = {
+		.ndm_family = AF_BRIDGE,
+		.ndm_ifindex = BRIDGE_LINK_INDEX(slot),
+		.ndm_state = NUD_NOARP, /* static */
+		.ndm_flags = NTF_MASTER,
+	};
+
+	netlink_add(nl, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &entry, sizeof(entry),
+		    "add the forwarding entry");
+	netlink_put(nl, NDA_LLADDR, a->mac, sizeof(a->mac));
+}
+
+static void add_neighbour(struct netlink *nl, unsigned type, uint32_t slot, const struct admit *a)
+{
+	struct ndmsg entry = {
+		.ndm_family = AF_INET,
+		.ndm_ifindex = BRIDGE_INDEX(slot_bridge(slot)),
+		.ndm_state = NUD_PERMANENT,
+	};
+
+	netlink_add(nl, type, type == RTM_NEWNEIGH ? NLM_F_CREATE | NLM_F_REPLACE : 0, &entry, sizeof(entry),
+		    "neighbour entry");
+	netlink_u32(nl, NDA_DST, htonl(a->address));
+	if (type == RTM_NEWNEIGH)
+		netlink_put(nl, NDA_LLADDR, a->mac, sizeof(a->mac));
+}
+
+static int send_link(struct netlink *nl, uint32_t slot, const struct admit *a, pid_t child, struct err *e)
+{
+	struct ifinfomsg up = { .ifi_index = BRIDGE_LINK_INDEX(slot), .ifi_flags = IFF_UP, .ifi_change = IFF_UP };
+
+	add_veth(nl, slot, a, child);
+	add_port_flags(nl, slot);
+	add_forwarding_entry(nl, slot, a);
+	add_neighbour(nl, RTM_NEWNEIGH, slot, a);
+	netlink_add(nl, RTM_SETLINK, 0, &up, sizeof(up), "bring the link up");
+	return netlink_send(nl, e);
+}
+
+static int delete_link(struct netlink *nl, int index, struct err *e)
+{
+	struct ifinfomsg link = { .ifi_index = index };
+
+	netlink_add(nl, RTM_DELLINK, 0, &link, sizeof(link), "remove the link");
+	if (netlink_send(nl, e) < 0 && e->code != ENODEV)
+		return -e->code;
+	return 0;
+}
+
+static int link_up(uint32_t slot, const struct admit *a, pid_t child, struct err *e)
+{
+	autonetlink struct netlink *nl = NULL;
+
+	if (netlink_open(NETLINK_ROUTE, &nl, e) < 0)
+		return -e->code;
+	if (send_link(nl, slot, a, child, e) == 0)
+		return 0;
+	if (e->code != EEXIST && e->code != EBUSY)
+		return -e->code;
+	/* Of an earlier session in this slot, whose network namespace somebody holds open. */
+	if (delete_link(nl, BRIDGE_LINK_INDEX(slot), e) < 0)
+		return -e->code;
+	return send_link(nl, slot, a, child, e);
+}
+
+/* Somebody flushed the host's rules, or nobody has laid ours since boot. Sessions that live are
+ * let in again: without their elements they would be cut off. */
+static int ruleset_make(struct slots *s, struct err *e)
+{
+	int ready = admit_is_ready(e);
+
+	if (ready != 0)
+		return ready < 0 ? ready : 0;
+	if (admit_ruleset("up", e) < 0)
+		return -e->code;
+	for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) {
+		struct admit a;
+
+		if (!slots_is_taken(s, slot, NULL))
+			continue;
+		fill_admit(slot, &a);
+		a.nat = slots_nat(s, slot, &a.resolvers);
+		if (admit_add(&a, e) < 0)
+			return -e->code;
+	}
+	for (unsigned i = 0; i < SLOT_UPLINKS; i++)
+		if (slots_uplinks(s)[i][0] && admit_uplink(slots_uplinks(s)[i], true, e) < 0)
+			return -e->code;
+	return 0;
+}
+
+/* What the first session of a boot, or of a bridge, finds missing. */
+static int shared_up(struct slots *s, uint32_t slot, struct err *e)
+{
+	if (ruleset_make(s, e) < 0 || bridge_up(slot_bridge(slot), e) < 0)
+		return -e->code;
+	return 0;
+}
+
+static int admit_plain(uint32_t slot, const struct admit *a, struct err *e)
+{
+	int ready = bridge_is_ready(slot_bridge(slot), e);
+	struct slots s;
+	int r;
+
+	if (ready < 0)
+		return ready;
+	r = ready ? admit_add(a, e) : -ENOENT;
+	if (r != -ENOENT)
+		return r;
+	if (slots_open(&s, e) < 0)
+		return -e->code;
+	r = shared_up(&s, slot, e);
+	slots_close(&s);
+	return r < 0 ? r : admit_add(a, e);
+}
+
+/* Noted in the table before any set names the address; see slots_set_nat. */
+static int admit_nat(uint32_t slot, const struct admit *a, struct err *e)
+{
+	struct slots s;
+	int r;
+
+	if (slots_open(&s, e) < 0)
+		return -e->code;
+	slots_set_nat(&s, slot, &a->resolvers);
+	r = shared_up(&s, slot, e);
+	if (r == 0)
+		r = admit_add(a, e);
+	if (r == 0)
+		r = bridge_open_way_out(&s, slot_bridge(slot), e);
+	slots_close(&s);
+	return r;
+}
+
+int net_up(const struct plan *p, const struct record *r, pid_t child, struct err *e)
+{
+	struct admit a;
+
+	if (!p->veth)
+		return 0;
+	if (r->slot >= SLOT_COUNT)
+		return err_code(e, EINVAL, "network: session %s has no slot", r->id);
+	fill_admit(r->slot, &a);
+	a.nat = p->net == NET_NAT;
+	if (a.nat && resolvers_find(p->policy->resolvers, &a.resolvers, e) < 0)
+		return err_wrap(e, "network");
+	/* The rules stand before the link does. */
+	if ((a.nat ? admit_nat : admit_plain)(r->slot, &a, e) < 0 || link_up(r->slot, &a, child, e) < 0)
+		return err_wrap(e, "network");
+	return 0;
+}
+
+static int remove_neighbour(uint32_t slot, const struct admit *a, struct err *e)
+{
+	autonetlink struct netlink *nl = NULL;
+
+	if (netlink_open(NETLINK_ROUTE, &nl, e) < 0)
+		return -e->code;
+	add_neighbour(nl, RTM_DELNEIGH, slot, a);
+	if (netlink_send(nl, e) < 0 && e->code != ENOENT && e->code != ENODEV)
+		return -e->code;
+	return 0;
+}
+
+static int take_down(struct slots *s, uint32_t slot, struct err *e)
+{
+	struct err first = { 0 }, next = { 0 };
+	struct admit a;
+
+	fill_admit(slot, &a);
+	a.nat = slots_nat(s, slot, &a.resolvers);
+	if (admit_remove(&a, &next) < 0)
+		err_keep(&first, &next);
+	else
+		slots_set_nat(s, slot, NULL);
+	if (a.nat && !slots_nat_count(s) && bridge_close_way_out(s, &next) < 0)
+		err_keep(&first, &next);
+	if (remove_neighbour(slot, &a, &next) < 0)
+		err_keep(&first, &next);
+	if (!first.code)
+		return 0;
+	*e = first;
+	return -e->code;
+}
+
+int net_down(const struct record *r, struct err *e)
+{
+	struct slots s;
+	int result = 0;
+
+	if (!r->link[0] || r->slot >= SLOT_COUNT)
+		return 0;
+	if (slots_open(&s, e) < 0)
+		return err_wrap(e, "network");
+	/* The link itself goes with its namespace, unwatched: removing it here would wait for all
+	 * readers in the kernel. Without elements it says nothing to nobody. When the slot is another
+	 * session's by now, this one's elements went before. */
+	if (slots_is_taken(&s, r->slot, r->id))
+		result = take_down(&s, r->slot, e);
+	slots_close(&s);
+	return result < 0 ? err_wrap(e, "network") : 0;
+}
