@@ -1,0 +1,321 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# lib.sh - runs one file of live tests, and is what they are written with.
+#
+# Called by tests/run as: lib.sh FILE, with OHS_AS, OHS_BUILD and OHS_SRC set. It stands in a mount
+# and a network namespace of its own with an empty /run, so that nothing it does reaches the host,
+# and sources FILE. FILE defines:
+#
+#   test_SOMETHING()   each one behaviour; runs in a subshell with `set -e`, in an empty $T
+#   file_setup()       once, before the first; file_teardown() after the last
+#
+# and may say in comments at its top:
+#
+#   # as: root user single    which identities it runs as (default: all three)
+#   # network: host           it needs the host's network: no network namespace of its own
+#   # tests: one deadline     seconds for the whole file, default 300:   # deadline: 600
+#
+# Identities: root; user: an ordinary uid with subordinate ids; single: an ordinary uid without.
+#
+# Each test prints one line: `ok NAME`, `not ok NAME: why` or `skip NAME: reason`. It fails when it
+# leaves anything behind: mounts, links, nft tables, groups, processes, files of /run/ohsandbox,
+# sessions.
+#
+#   ohs ARGS...                 ohsandbox as the identity        as_me COMMAND...   any command as it
+#   as_user / as_root COMMAND   as the ordinary user / as root
+#   run COMMAND...              sets $status, $out, $err; never fails
+#   assert_status N, assert_eq WANT GOT [WHAT], assert_contains TEXT PART, assert_not_contains,
+#   assert_match TEXT REGEX, assert_file PATH, assert_no_file PATH, fail WORDS
+#   json TEXT FILTER            jq -r
+#   need root|user|subids|net_admin|cmd NAME|controller NAME|kernel X.Y|net     or skip; skip REASON
+#   wait_until SECONDS COMMAND...   polls; slower machines get more ($OHS_SLOW times)
+#   make_repo DIR               a repository of the identity's with three files and two commits
+#   kept ID                     this session is meant to outlive the test (until the file's end)
+set -u
+
+: "${OHS_AS:?}" "${OHS_BUILD:?}" "${OHS_SRC:?}"
+TEST_UID=${OHS_TEST_UID:-23456}
+OHS_SLOW=${OHS_SLOW:-1}
+OHS_FILE=$(realpath "$1")
+OHS_NAME=$(basename "$OHS_FILE" .sh)
+BASE=${OHS_TEST_BASE:?}          # directory of this run, made by tests/run; 0755
+STAGE=${OHS_STAGE:?}             # copies of the programs and policies that any uid can reach
+MY_PID=$BASHPID
+export PATH=$STAGE/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export LANG=C.UTF-8 LC_ALL=C.UTF-8 TERM=dumb GIT_CONFIG_NOSYSTEM=1
+unset XDG_STATE_HOME XDG_CACHE_HOME XDG_CONFIG_HOME XDG_RUNTIME_DIR GIT_DIR GIT_WORK_TREE
+
+# ---- the stage ------------------------------------------------------------------------------------
+
+is_root() { [ "$(id -u)" -eq 0 ]; }
+
+# Everything here is undone by the end of the namespaces.
+enter_stage() {
+	local resolv
+
+	is_root || return 0
+	resolv=$(cat /etc/resolv.conf 2>/dev/null)
+	mount -t tmpfs -o mode=755 run /run || return 1
+	if [ -L /etc/resolv.conf ] && [ ! -e /etc/resolv.conf ]; then
+		mkdir -p "$(dirname "$(readlink -m /etc/resolv.conf)")"
+		printf '%s\n' "$resolv" >"$(readlink -m /etc/resolv.conf)"
+	fi
+	ip link set lo up 2>/dev/null
+
+	# The ordinary user has a name and, as `user`, subordinate ids: in this namespace alone.
+	cp /etc/passwd "$BASE/passwd"
+	grep -q "^[^:]*:[^:]*:$TEST_UID:" /etc/passwd ||
+		echo "ohstest:x:$TEST_UID:$TEST_UID:ohs test:$BASE/home:/bin/bash" >>"$BASE/passwd"
+	mount --bind "$BASE/passwd" /etc/passwd
+	: >"$BASE/subid"
+	[ "$OHS_AS" != user ] || echo "$TEST_UID:1879048192:65536" | sed "s/1879048192/300000/" >"$BASE/subid"
+	for file in /etc/subuid /etc/subgid; do
+		[ ! -e $file ] || mount --bind "$BASE/subid" $file
+	done
+}
+
+as_root() { "$@"; }
+
+as_user() {
+	if is_root; then
+		env HOME="$BASE/home" USER=ohstest LOGNAME=ohstest \
+			setpriv --reuid "$TEST_UID" --regid "$TEST_UID" --clear-groups --inh-caps=-all "$@"
+	else
+		"$@"
+	fi
+}
+
+as_me() {
+	case $OHS_AS in
+	root) HOME=$BASE/home USER=root "$@" ;;
+	*) as_user "$@" ;;
+	esac
+}
+
+ohs() { as_me "$STAGE/bin/ohsandbox" "$@"; }
+
+# ---- what tests say -------------------------------------------------------------------------------
+
+fail() {
+	printf '# %s\n' "$*" >&2
+	exit 1
+}
+
+skip() {
+	printf '%s\n' "$*" >"$BASE/skip"
+	exit 77
+}
+
+run() {
+	local was=$-
+
+	set +e
+	"$@" >"$T.out" 2>"$T.err" </dev/null
+	status=$?
+	case $was in *e*) set -e ;; esac
+	out=$(tr -d '\0' <"$T.out")
+	err=$(tr -d '\0' <"$T.err")
+	return 0
+}
+
+assert_status() {
+	[ "$status" -eq "$1" ] || fail "exit status $status, not $1; stdout: '$out' stderr: '$err'"
+}
+
+assert_eq() { [ "$1" = "$2" ] || fail "${3:-value}: '$2', not '$1'"; }
+
+assert_contains() { case $1 in *"$2"*) ;; *) fail "'$1' does not contain '$2'" ;; esac; }
+
+assert_not_contains() { case $1 in *"$2"*) fail "'$1' contains '$2'" ;; esac; }
+
+assert_match() { [[ $1 =~ $2 ]] || fail "'$1' does not match '$2'"; }
+
+assert_file() { [ -e "$1" ] || [ -L "$1" ] || fail "'$1' is not there"; }
+
+assert_no_file() { if [ -e "$1" ] || [ -L "$1" ]; then fail "'$1' is there"; fi; }
+
+json() { printf '%s' "$1" | jq -r "$2"; }
+
+need() {
+	case $1 in
+	root) [ "$OHS_AS" = root ] || skip "needs root" ;;
+	user) [ "$OHS_AS" != root ] || skip "is about ordinary users" ;;
+	subids) [ "$OHS_AS" = user ] && as_user newuidmap 2>&1 | grep -qi usage || skip "needs subordinate ids" ;;
+	net_admin) [ "$OHS_AS" = root ] && ip link show >/dev/null 2>&1 || skip "needs net_admin" ;;
+	cmd) command -v "$2" >/dev/null 2>&1 || skip "needs the program $2" ;;
+	controller) has_controller "$2" || skip "needs the cgroup controller $2" ;;
+	kernel) kernel_at_least "$2" || skip "needs kernel $2" ;;
+	net) [ -z "${OHS_NO_NET:-}" ] || skip "needs the network outside" ;;
+	*) fail "need: unknown '$1'" ;;
+	esac
+}
+
+kernel_at_least() { printf '%s\n%s\n' "$1" "$(uname -r)" | sort -CV; }
+
+# Is there a group in which this identity could be given the controller?
+has_controller() {
+	[ "$OHS_AS" = root ] || return 1
+	grep -qw "$1" /sys/fs/cgroup/cgroup.controllers 2>/dev/null || [ -d "/sys/fs/cgroup/$1" ] ||
+		ls -d /sys/fs/cgroup/*"$1"* >/dev/null 2>&1
+}
+
+# Polls without sleeping longer than it must.
+wait_until() {
+	local end=$((SECONDS + $1 * OHS_SLOW)) nothing
+
+	shift
+	exec {nothing}<> <(:)
+	until "$@"; do
+		if [ $SECONDS -ge $end ]; then
+			exec {nothing}>&-
+			return 1
+		fi
+		read -r -t 0.02 -u "$nothing" || true
+	done
+	exec {nothing}>&-
+}
+
+make_repo() {
+	as_me mkdir -p "$1/src"
+	as_me bash -ec '
+		cd "$1"
+		git init -q -b main
+		git config user.name Tester
+		git config user.email tester@example.org
+		printf "hello\n" >README
+		printf "int main(void) { return 0; }\n" >src/main.c
+		printf "#!/bin/sh\necho built\n" >build.sh
+		chmod 755 build.sh
+		git add -A
+		git commit -q -m first
+		echo more >>README
+		git commit -q -a -m second
+	' make_repo "$1"
+}
+
+kept() { echo "$1" >>"$BASE/kept"; }
+
+# ---- nothing is left behind -----------------------------------------------------------------------
+
+children_of() { tr ' ' '\n' <"/proc/$1/task/$1/children" 2>/dev/null | sed '/^$/d'; }
+
+# Processes that are not this harness: orphans have become children of the subreaper above us.
+strays() {
+	local pid
+
+	for pid in $(children_of "$PPID"); do
+		[ "$pid" -eq "$MY_PID" ] || echo "process $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)"
+	done
+}
+
+snapshot() {
+	awk '{ for (i = 7; $i != "-"; i++); print "mount", $5, $(i + 1), $(i + 2) }' /proc/self/mountinfo | sort
+	sed -n 's/^ *\([^:]*\):.*/link \1/p' /proc/net/dev | sort
+	if is_root && command -v nft >/dev/null; then
+		nft list tables 2>/dev/null | sort
+	fi
+	find /sys/fs/cgroup -path '*ohsandbox*' -type d 2>/dev/null | sed 's/^/group /' | sort
+	[ ! -d /run/ohsandbox ] || find /run/ohsandbox | sed 's/^/file /' | sort
+	[ ! -d "$OHS_STATE_DIR/sessions" ] || (cd "$OHS_STATE_DIR/sessions" && ls) | grep -vxFf "$BASE/kept" |
+		sed 's/^/session /'
+	strays
+}
+
+# With kept sessions what is shared may stay, too.
+unchanged() {
+	snapshot >"$BASE/after"
+	if [ -s "$BASE/kept" ]; then
+		! grep -vxFf "$BASE/before" "$BASE/after" | grep -q '^session'
+	else
+		cmp -s "$BASE/before" "$BASE/after"
+	fi
+}
+
+kill_strays() {
+	local pid
+
+	for pid in $(children_of "$PPID"); do
+		[ "$pid" -eq "$MY_PID" ] || kill -9 "$pid" 2>/dev/null
+	done
+}
+
+# ---- the run --------------------------------------------------------------------------------------
+
+report_failure() { # NAME
+	echo "not ok $1: $(grep '^# ' "$BASE/log" | tail -n 1 | cut -c3- | tr -d '\n')"
+	sed 's/^/    /' "$BASE/log" | tail -n 40
+}
+
+run_test() { # FUNCTION
+	local name=${1#test_} status
+
+	T=$BASE/work/$name
+	as_me mkdir -p "$T"
+	snapshot >"$BASE/before"
+	rm -f "$BASE/skip"
+	(
+		cd "$T" || exit 1
+		set -e
+		"$1"
+	) >"$BASE/log" 2>&1 </dev/null
+	status=$?
+	if [ $status -eq 77 ] && [ -s "$BASE/skip" ]; then
+		echo "skip $name: $(cat "$BASE/skip")"
+		return
+	fi
+	if ! wait_until 5 unchanged; then
+		diff "$BASE/before" "$BASE/after" | grep '^[<>]' >>"$BASE/log"
+		echo "# left behind (>) or taken away (<): $(diff "$BASE/before" "$BASE/after" | grep '^[<>]' |
+			head -n 3 | tr '\n' ';')" >>"$BASE/log"
+		kill_strays
+		[ $status -ne 0 ] || status=1
+	elif [ $status -ne 0 ]; then
+		grep -q '^# ' "$BASE/log" || echo "# a command ended with status $status" >>"$BASE/log"
+	fi
+	if [ $status -eq 0 ]; then
+		echo "ok $name"
+	else
+		report_failure "$name"
+	fi
+	chmod -R u+rwX "$T" 2>/dev/null
+	rm -rf "$T" "$T.out" "$T.err"
+}
+
+main() {
+	local t
+
+	umask 022
+	mkdir -p "$BASE/home" "$BASE/work" "$BASE/state"
+	chmod 755 "$BASE" "$BASE/work"
+	chmod 700 "$BASE/state" "$BASE/home"
+	: >"$BASE/kept"
+	enter_stage || { echo "not ok $OHS_NAME: the stage could not be set"; exit 1; }
+	if is_root && [ "$OHS_AS" != root ]; then
+		chown "$TEST_UID:$TEST_UID" "$BASE/home" "$BASE/work" "$BASE/state"
+	fi
+	export OHS_STATE_DIR=$BASE/state OHS_POLICY_DIR=$STAGE/policy
+	as_me git config --global user.name Tester
+	as_me git config --global user.email tester@example.org
+
+	T=$BASE/work
+	cd "$BASE/work" || exit 1
+	# shellcheck disable=SC1090 # it is what we are for
+	. "$OHS_FILE" || { echo "not ok $OHS_NAME: the file could not be read"; exit 1; }
+	if declare -F file_setup >/dev/null; then
+		(set -e; file_setup) >"$BASE/log" 2>&1 || {
+			[ ! -s "$BASE/skip" ] || { echo "skip $OHS_NAME: $(cat "$BASE/skip")"; exit 0; }
+			report_failure file_setup
+			exit 1
+		}
+	fi
+	for t in $(sed -n 's/^\(test_[A-Za-z0-9_]*\) *().*/\1/p' "$OHS_FILE"); do
+		[ -z "${OHS_ONLY:-}" ] || [[ $t =~ $OHS_ONLY ]] || continue
+		run_test "$t"
+	done
+	if declare -F file_teardown >/dev/null; then
+		(set -e; file_teardown) >"$BASE/log" 2>&1 || report_failure file_teardown
+	fi
+	chmod -R u+rwX "$BASE" 2>/dev/null
+}
+
+main
