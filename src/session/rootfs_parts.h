@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* rootfs_parts.h - the parts a skeleton is made of; for rootfs*.c and their tests alone. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "plan/plan.h"
+#include "session/resolvers.h"
+
+/* All that a skeleton depends on, besides the host's files. */
+struct skeleton_spec {
+	const struct policy_user *user;
+	const char *hostname;
+	char *const *certificates; /* host files; NULL-terminated, or NULL */
+	struct resolvers resolvers;
+	bool inside_owners;	   /* as root: files on disk belong to inside ids, as it is mounted idmapped */
+};
+
+/* One being made. */
+struct skeleton {
+	const struct skeleton_spec *spec;
+	int host;	   /* fd of the host's "/" (a test makes one up) */
+	int root;	   /* fd of the new directory */
+	struct buf *index; /* what was looked at on the host: see index_add() */
+	uint64_t bytes, entries; /* copied so far */
+};
+
+/* ---- rootfs_index.c: stamps of host files, to see whether one has changed ---- */
+
+/* Note how `path` (relative to the host's "/") looks: also that it is missing. */
+void index_add(struct buf *index, int host, const char *path);
+
+/* Does everything in it still look so? False for bytes that are no index, too. */
+bool index_holds(const char *bytes, size_t len, int host);
+
+/* ---- rootfs_table.c: what is there ---- */
+
+enum copy_kind {
+	COPY_FILE, /* a file or a symbolic link of this name; what else it is, is left out */
+	COPY_TREE, /* a directory and all below it */
+};
+
+enum {
+	COPY_STRIP = 1 << 0, /* user:password@ is taken out of URLs */
+	COPY_DEEP = 1 << 1,  /* a change within a file of the tree is looked for, not only of names */
+	COPY_PREFIX = 1 << 2, /* every name in /etc that begins so */
+};
+
+struct copy_row {
+	const char *path; /* below /etc */
+	enum copy_kind kind;
+	unsigned flags;
+};
+
+struct dir_row {
+	const char *path; /* below / */
+	mode_t mode;
+};
+
+struct link_row {
+	const char *path, *text;
+};
+
+/* Rows until one with a NULL path. */
+extern const struct copy_row rootfs_copies[];
+extern const struct dir_row rootfs_dirs[];
+extern const struct link_row rootfs_links[];
+
+/* Is a file of this name left out of every tree? Keys, credentials, editors' backups. */
+bool rootfs_is_private(const char *name);
+
+/* ---- rootfs_copy.c ---- */
+
+/* All of rootfs_copies, then the policy's certificates. */
+must_check int skeleton_copy(struct skeleton *k, struct err *e);
+
+/* One file of the host, by its path there, to a path of the skeleton. Left out, or with `must` an
+ * error, where it is missing or not readable by everybody. */
+must_check int skeleton_copy_file(struct skeleton *k, const char *from, const char *to, bool must, struct err *e);
+
+/* Take the user and password out of every URL of a text, in place. Returns the new length. */
+size_t rootfs_strip_credentials(char *text, size_t len);
+
+/* ---- rootfs_text.c: what is generated ---- */
+
+/* passwd, group, shadow, gshadow, hosts, hostname, resolv.conf, nsswitch.conf, machine-id ... */
+must_check int skeleton_texts(struct skeleton *k, struct err *e);
+
+/* The lines of the session's passwd and group, given the host's. Pure. */
+void rootfs_passwd(const char *host_text, const struct policy_user *user, struct buf *passwd, struct buf *shadow);
+void rootfs_group(const char *host_text, const struct policy_user *user, struct buf *group, struct buf *gshadow);
+
+/* ---- rootfs_make.c ---- */
+
+/* Fill k->root. */
+must_check int skeleton_make(struct skeleton *k, struct err *e);
+
+/* Write a file of the skeleton, owned by root inside. */
+must_check int skeleton_write(struct skeleton *k, const char *path, const void *bytes, size_t len, mode_t mode,
+			      struct err *e);
