@@ -11,7 +11,7 @@
 #include "launch/lifecycle.h"
 #include "session/session.h"
 
-static int show_help(const struct command *c)
+int cli_help(const struct command *c)
 {
 	autobuf struct buf out = { 0 };
 
@@ -29,7 +29,7 @@ int cli_options(const struct command *c, int argc, char **argv, void *into, int 
 	int n = opts_parse(c->options, c->first_operand_ends, argc, argv, into, &e);
 
 	if (n == OPTS_HELP)
-		*status = show_help(c);
+		*status = cli_help(c);
 	else if (n < 0)
 		*status = cli_usage(c, "%s", e.text);
 	return n;

@@ -43,6 +43,9 @@ extern const struct command command_run, command_start, command_stop, command_li
  * was asked for and printed, or the usage was wrong and it has been said what. */
 must_check int cli_options(const struct command *c, int argc, char **argv, void *into, int *status);
 
+/* Print the command's help; gives the exit status. */
+int cli_help(const struct command *c);
+
 /* Say on standard error what went wrong; gives the exit status of a failure of ours. */
 int cli_fail(const struct command *c, const struct err *e);
 

@@ -16,7 +16,8 @@ static bool is_name(const char *text, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		char c = text[i];
 
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'))
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+		      c == '.' || c == '-'))
 			return false;
 	}
 	return true;

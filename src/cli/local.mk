@@ -1,6 +1,19 @@
 # src/cli - one file a command. All but main.c go into the library, so that tests can link them.
 noinst_LIBRARIES += libcli.a
 libcli_a_SOURCES =
+libcli_a_SOURCES += src/cli/act.c
+libcli_a_SOURCES += src/cli/clean.c
+libcli_a_SOURCES += src/cli/cli.c src/cli/cli.h
+libcli_a_SOURCES += src/cli/decide.c src/cli/decide.h
+libcli_a_SOURCES += src/cli/env_file.c src/cli/env_file.h
+libcli_a_SOURCES += src/cli/list.c
+libcli_a_SOURCES += src/cli/options.c src/cli/options.h
+libcli_a_SOURCES += src/cli/report.c src/cli/report.h
+libcli_a_SOURCES += src/cli/run.c
+libcli_a_SOURCES += src/cli/session_args.c src/cli/session_args.h
+libcli_a_SOURCES += src/cli/session_json.c src/cli/session_json.h
+libcli_a_SOURCES += src/cli/start.c
+libcli_a_SOURCES += src/cli/stop.c
 
 # The program: uncomment when main.c is there. It must not link libgit2 or libnftables.
 #bin_PROGRAMS += ohsandbox

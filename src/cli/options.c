@@ -156,10 +156,12 @@ static int take_letters(struct scan *s, const char *text, struct err *e)
 int opts_parse(const struct opt *table, bool first_operand_ends, int argc, char **argv, void *into, struct err *e)
 {
 	struct scan s = { .table = table, .argv = argv, .argc = argc, .at = 1, .into = into };
+	struct err first = { 0 };
 	int n = 0;
 
 	while (s.at < argc) {
 		char *word = argv[s.at++];
+		struct err here = { 0 };
 		int r = 0;
 
 		if (word[0] != '-' || !word[1]) {
@@ -169,16 +171,22 @@ int opts_parse(const struct opt *table, bool first_operand_ends, int argc, char 
 		} else if (strcmp(word, "--") == 0) {
 			break;
 		} else if (word[1] == '-') {
-			r = take_long(&s, word + 2, e);
+			r = take_long(&s, word + 2, &here);
 		} else {
-			r = take_letters(&s, word + 1, e);
+			r = take_letters(&s, word + 1, &here);
 		}
-		if (r < 0)
+		if (r == OPTS_HELP)
 			return r;
+		if (r < 0)
+			err_keep(&first, &here);
 	}
 	while (s.at < argc)
 		argv[n++] = argv[s.at++];
 	argv[n] = NULL;
+	if (first.code) {
+		*e = first;
+		return -first.code;
+	}
 	return n;
 }
 

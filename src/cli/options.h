@@ -32,8 +32,9 @@ struct opt {
 
 enum { OPTS_HELP = -1000 }; /* --help or -h was met */
 
-/* Fill `into` and move the operands to argv[0...]; returns their number, OPTS_HELP, or -EINVAL with
- * *e naming the option. argv[0] is skipped. With `first_operand_ends` everything from the first
+/* Fill `into` and move the operands to argv[0...]; returns their number, OPTS_HELP, or a negative
+ * errno with *e naming the option: what is right behind that one is taken all the same, so that
+ * --json holds for the refusal, too. argv[0] is skipped. With `first_operand_ends` everything from the first
  * operand on is left as it is. */
 must_check int opts_parse(const struct opt *table, bool first_operand_ends, int argc, char **argv, void *into,
 			  struct err *e);

@@ -81,7 +81,8 @@ static int test_hook(const char *when, const char *stage, struct err *e)
 
 void launch_init(struct launch *l, int state, struct plan *plan)
 {
-	*l = (struct launch){ .plan = plan, .state = state, .base = BASE_NONE, .gate = -1, .ctl = -1, .pidfd = -1 };
+	*l = (struct launch){ .plan = plan, .state = state, .base = BASE_NONE, .signals = -1, .gate = -1, .ctl = -1,
+			       .pidfd = -1 };
 	l->cgroup.dir = l->cgroup.work_dir = -1;
 	l->inside.userns = l->inside.owner_userns = -1;
 	l->inside.gate = l->inside.gate_host = l->inside.ctl = l->inside.program = l->inside.lock = -1;
@@ -145,7 +146,9 @@ int lifecycle_down(struct session *s, bool remove, struct err *e)
 {
 	struct ending x = { &s->record, s, remove };
 
-	return walk_down(&x, ARRAY_LEN(stages), e);
+	if (walk_down(&x, ARRAY_LEN(stages), e) < 0)
+		return -e->code;
+	return s->record.keep && !remove ? stages_forget(s, e) : 0;
 }
 
 struct sweep {
@@ -186,7 +189,7 @@ int lifecycle_sweep(int state, struct err *e)
 void launch_clear(struct launch *l)
 {
 	struct inside *in = &l->inside;
-	int *const fds[] = { &l->gate, &l->ctl, &l->pidfd, &in->userns, &in->owner_userns, &in->gate, &in->ctl,
+	int *const fds[] = { &l->signals, &l->gate, &l->ctl, &l->pidfd, &in->userns, &in->owner_userns, &in->gate, &in->ctl,
 			     &in->program };
 
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++)

@@ -46,6 +46,7 @@ struct launch {
 	int listeners[LISTEN_LOOPBACK_MAX], publish[LIFECYCLE_PUBLISH_MAX];
 	unsigned n_listeners, n_publish;
 	struct inside inside;
+	int signals;		  /* supervise_signals(); -1 as long as nothing is to be undone */
 	int gate, ctl;		  /* our ends */
 	pid_t pid;
 	int pidfd;

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "launch/idmap.h"
 #include "launch/net.h"
+#include "launch/supervise.h"
 #include "plan/strv.h"
 #include "session/overlay.h"
 #include "session/remove.h"
@@ -39,6 +40,10 @@ int stage_slot_up(struct launch *l, struct err *e)
 	autofree char *path = NULL;
 	uint32_t slice = 0;
 
+	/* Up to here a signal ends us, and nothing is left. */
+	l->signals = supervise_signals(e);
+	if (l->signals < 0)
+		return -e->code;
 	if (fs_random_hex(p->id, (sizeof(p->id) - 1) / 2, e) < 0)
 		return -e->code;
 	memcpy(l->record.id, p->id, sizeof(p->id));
@@ -143,32 +148,30 @@ int stage_session_up(struct launch *l, struct err *e)
 	return session_new(l->state, &l->record, &l->session, e);
 }
 
-/* What a kept session's directory still names has gone: say so, or every later command would look
- * for it again. */
-static int forget_the_rest(struct session *s, struct err *e)
-{
-	struct record *r = &s->record;
-
-	if (!r->n_groups && !r->link[0] && r->slot == SESSION_NO_SLOT && !r->init_pid && !r->host_port)
-		return 0;
-	for (unsigned i = 0; i < r->n_groups; i++)
-		free(take_ptr(&r->group[i]));
-	r->n_groups = 0;
-	r->link[0] = '\0';
-	r->address = 0;
-	r->port = r->host_port = 0;
-	r->init_pid = 0;
-	memset(r->key, 0, sizeof(r->key));
-	return session_save(s, e);
-}
-
 int stage_session_down(const struct ending *x, struct err *e)
 {
 	if (!x->session)
 		return 0;
 	if (x->record->keep && !x->remove)
-		return forget_the_rest(x->session, e);
+		return 0;
 	return layers_remove(x->session, e);
+}
+
+int stages_forget(struct session *s, struct err *e)
+{
+	struct record *r = &s->record;
+
+	if (!r->n_groups && !r->link[0] && r->slot == SESSION_NO_SLOT)
+		return 0;
+	for (unsigned i = 0; i < r->n_groups; i++)
+		free(take_ptr(&r->group[i]));
+	r->n_groups = 0;
+	r->slot = SESSION_NO_SLOT;
+	r->link[0] = '\0';
+	r->address = 0;
+	r->port = r->host_port = 0;
+	memset(r->key, 0, sizeof(r->key));
+	return session_save(s, e);
 }
 
 /* Uncommitted changes, into the upper layer of the workspace. */

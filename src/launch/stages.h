@@ -30,3 +30,7 @@ int stage_network_up(struct launch *l, struct err *e);
 int stage_network_down(const struct ending *x, struct err *e);
 int stage_boot_up(struct launch *l, struct err *e);
 int stage_go_up(struct launch *l, struct err *e);
+
+/* What the directory of a kept session still names has gone: say so in its record, or every later
+ * command would look for it again. */
+int stages_forget(struct session *s, struct err *e);

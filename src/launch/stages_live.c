@@ -258,7 +258,7 @@ int stage_boot_up(struct launch *l, struct err *e)
 	autoclose int filter = -1, cache = fs_mkdir_open(l->state, "cache", 0700, e);
 	int r;
 
-	if (cache < 0 || filter_bytes(l->plan->policy, cache, &filter, e) < 0)
+	if (cache < 0 || filter_bytes(l->plan->policy, l->plan->ids == IDS_SINGLE, cache, &filter, e) < 0)
 		return -e->code;
 	fill_boot(l, filter, &m.boot);
 	r = ctl_send(l->ctl, &m, e);

@@ -20,6 +20,7 @@
 
 #define HANGUP_GRACE_MS 2000
 #define END_WAIT_MS 10000
+#define MESSAGES_MAX 16 /* in one go: who floods us does not keep us from the clock */
 
 /* Passed on to the command. */
 static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
@@ -157,7 +158,7 @@ static int take_message(struct watch *w, struct ctl_message *m, struct err *e)
 
 static int read_messages(struct watch *w, struct err *e)
 {
-	while (!w->over) {
+	for (int i = 0; i < MESSAGES_MAX && !w->over; i++) {
 		struct ctl_message m;
 		int r = ctl_receive(w->launch->ctl, &m, e);
 

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* decide.c - see decide.h. */
+#include "cli/decide.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "launch/lifecycle.h"
+#include "session/session.h"
+
+#define POLICY_DEFAULT "default"
+
+int decide(struct session_args *a, struct report *r, struct decision *d, struct err *e)
+{
+	if (session_args_workspace(a, e) < 0)
+		return -e->code;
+	report_stage(r, "request");
+	if (policy_load(a->policy ? a->policy : POLICY_DEFAULT, &d->policy, e) < 0)
+		return -e->code;
+	report_stage(r, "policy");
+	if (state_default_path(&d->state_path, e) < 0 || host_probe(d->state_path, &d->host, e) < 0)
+		return -e->code;
+	report_stage(r, "host");
+	if (request_resolve(&a->request, d->policy, d->host, e) < 0 ||
+	    plan_make(&a->request, d->policy, d->host, &d->plan, e) < 0)
+		return -e->code;
+	report_stage(r, "plan");
+	return 0;
+}
+
+void decision_clear(struct decision *d)
+{
+	plan_free(d->plan);
+	host_free(d->host);
+	policy_free(d->policy);
+	free(d->state_path);
+	*d = (struct decision){ 0 };
+}
+
+int decision_state(const struct decision *d, struct report *r, struct err *e)
+{
+	autoclose int state = state_open(d->state_path, e);
+
+	if (state < 0)
+		return state;
+	if (lifecycle_sweep(state, e) < 0)
+		return err_wrap(e, "taking down what a dead session left");
+	report_stage(r, "sweep");
+	return take_fd(&state);
+}
+
+void decision_warn(const struct decision *d)
+{
+	autobuf struct buf names = { 0 };
+
+	for (unsigned bit = 1; bit && bit <= d->plan->degraded; bit <<= 1)
+		if (d->plan->degraded & bit)
+			buf_printf(&names, "%s%s", names.len ? ", " : "", degraded_name(bit));
+	if (names.len)
+		log_info("this host cannot keep: %s (policy '%s' allows that; 'ohsandbox doctor' says why)",
+			 buf_str(&names), d->policy->name);
+}

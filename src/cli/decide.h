@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* decide.h - from the command line to a plan: steps 1 to 4 of a session's life. Nothing on the host
+ * has been changed when it returns. */
+#pragma once
+
+#include "base/err.h"
+#include "cli/report.h"
+#include "cli/session_args.h"
+
+struct decision {
+	char *state_path;
+	struct policy *policy;
+	struct host *host;
+	struct plan *plan;
+};
+
+/* The arguments' request is resolved; the decision points into it. Stages are noted in `r`. On
+ * failure too, what there is goes with decision_clear. */
+must_check int decide(struct session_args *a, struct report *r, struct decision *d, struct err *e);
+void decision_clear(struct decision *d);
+
+/* Open the state directory of this decision and take down what dead sessions left. Returns an fd. */
+must_check int decision_state(const struct decision *d, struct report *r, struct err *e);
+
+/* Say in one line what this host cannot keep and the policy lets go. */
+void decision_warn(const struct decision *d);
