@@ -19,6 +19,7 @@
 #define ENTRIES_MAX 20000
 #define DEPTH_MAX 12
 #define PATH_BYTES 4096
+#define PACKAGES "var/lib/dpkg/status"
 
 /* Below the host's directory `from` and the skeleton's `to`, at `path` of both. */
 struct place {
@@ -134,15 +135,13 @@ static int copy_child(const struct place *parent, const char *name, struct err *
 {
 	struct place p = *parent;
 	char path[PATH_BYTES];
-	struct stat st;
 
 	if (rootfs_is_private(name))
 		return 0;
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", parent->path, name) >= sizeof(path))
 		return err_code(e, ENAMETOOLONG, "'/%.60s...' is too long a path", parent->path);
 	p.path = path;
-	/* A new name changes its directory, which is in the index. */
-	if (p.flags & COPY_DEEP || fstatat(p.from, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode))
+	if (p.flags & COPY_DEEP)
 		index_add(p.k->index, p.k->host, path);
 	return copy_one(&p, name, e);
 }
@@ -160,6 +159,8 @@ static int copy_tree(const struct place *p, int fd, const char *name, struct err
 		auto_close(&copy);
 		return err_errno(e, "read directory '/%s'", p->path);
 	}
+	if (!below.depth || !p->k->packaged)
+		index_add(p->k->index, p->k->host, p->path);
 	if (++below.depth > DEPTH_MAX)
 		return err_code(e, ELOOP, "'/%s' is deeper than %d directories", p->path, DEPTH_MAX);
 	if (count(p->k, 0, p->path, e) < 0)
@@ -211,7 +212,9 @@ static int copy_path(struct skeleton *k, const char *path, unsigned flags, struc
 
 	if (!parent)
 		return err_code(e, ENOMEM, "out of memory");
-	index_add(k->index, k->host, path);
+	parent[name - path - 1] = '\0';
+	/* What replaces a file by another, as most do, changes its directory, which many share. */
+	index_add(k->index, k->host, flags & COPY_DEEP ? path : parent);
 	if (from < 0)
 		return 0;
 	to = fs_mkdir_path(k->root, parent, 0755, e);
@@ -317,6 +320,9 @@ static int copy_certificate(struct skeleton *k, const char *from, struct err *e)
 
 int skeleton_copy(struct skeleton *k, struct err *e)
 {
+	/* Every work of the package manager shows here, however deep in a tree. */
+	index_add(k->index, k->host, PACKAGES);
+	k->packaged = faccessat(k->host, PACKAGES, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	for (const struct copy_row *row = rootfs_copies; row->path; row++)
 		if (copy_row(k, row, e) < 0)
 			return -e->code;

@@ -33,32 +33,69 @@ static struct stamp look(int host, const char *path, size_t len)
 	return s;
 }
 
+static bool is_missing(const struct stamp *s)
+{
+	return !s->mode;
+}
+
+/* Where the path of the entry at `at` is, or NULL behind the last or at what is no entry. */
+static const char *entry_path(const char *bytes, size_t len, size_t at, struct stamp *stamp)
+{
+	if (len - at < sizeof(*stamp))
+		return NULL;
+	memcpy(stamp, bytes + at, sizeof(*stamp));
+	at += sizeof(*stamp);
+	if (stamp->path_len >= PATH_BYTES || stamp->path_len >= len - at || bytes[at + stamp->path_len] != '\0')
+		return NULL;
+	return bytes + at;
+}
+
+static bool index_has(const struct buf *index, const char *path)
+{
+	struct stamp s;
+	const char *found;
+
+	for (size_t at = 0; (found = entry_path(index->data, index->len, at, &s)); at += sizeof(s) + s.path_len + 1)
+		if (strcmp(found, path) == 0)
+			return true;
+	return false;
+}
+
 void index_add(struct buf *index, int host, const char *path)
 {
 	size_t len = strlen(path);
 	struct stamp s = look(host, path, len);
+	char parent[PATH_BYTES];
+	const char *slash = strrchr(path, '/');
 
+	if (is_missing(&s) && strcmp(path, ".") != 0 && len < sizeof(parent)) {
+		/* It cannot appear without a change of the directory above, which many share. */
+		if (!slash || slash == path)
+			return index_add(index, host, ".");
+		memcpy(parent, path, (size_t)(slash - path));
+		parent[slash - path] = '\0';
+		return index_add(index, host, parent);
+	}
+	if (index_has(index, path))
+		return;
 	buf_add(index, &s, sizeof(s));
 	buf_add(index, path, len + 1);
 }
 
 bool index_holds(const char *bytes, size_t len, int host)
 {
-	while (len) {
-		struct stamp was, is;
-		const char *path = bytes + sizeof(was);
+	size_t at = 0;
 
-		if (len < sizeof(was))
-			return false;
-		memcpy(&was, bytes, sizeof(was));
-		len -= sizeof(was);
-		if (was.path_len >= PATH_BYTES || was.path_len >= len || path[was.path_len] != '\0')
+	while (at < len) {
+		struct stamp was, is;
+		const char *path = entry_path(bytes, len, at, &was);
+
+		if (!path)
 			return false;
 		is = look(host, path, was.path_len);
 		if (memcmp(&was, &is, sizeof(is)) != 0)
 			return false;
-		bytes = path + was.path_len + 1;
-		len -= was.path_len + 1;
+		at += sizeof(was) + was.path_len + 1;
 	}
 	return true;
 }

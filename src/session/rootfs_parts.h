@@ -26,6 +26,7 @@ struct skeleton {
 	int root;	   /* fd of the new directory */
 	struct buf *index; /* what was looked at on the host: see index_add() */
 	uint64_t bytes, entries; /* copied so far */
+	bool packaged;	   /* the host has a package manager whose every work is seen */
 };
 
 /* ---- rootfs_index.c: stamps of host files, to see whether one has changed ---- */
@@ -45,7 +46,7 @@ enum copy_kind {
 
 enum {
 	COPY_STRIP = 1 << 0, /* user:password@ is taken out of URLs */
-	COPY_DEEP = 1 << 1,  /* a change within a file of the tree is looked for, not only of names */
+	COPY_DEEP = 1 << 1,  /* edited in place by people: a change within a file is looked for */
 	COPY_PREFIX = 1 << 2, /* every name in /etc that begins so */
 };
 

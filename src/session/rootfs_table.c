@@ -13,12 +13,12 @@
 
 const struct copy_row rootfs_copies[] = {
 	/* packages */
-	{ "apt/apt.conf", COPY_FILE, COPY_STRIP },
+	{ "apt/apt.conf", COPY_FILE, COPY_STRIP | COPY_DEEP },
 	{ "apt/apt.conf.d", COPY_TREE, COPY_STRIP | COPY_DEEP },
 	{ "apt/keyrings", COPY_TREE, 0 },
 	{ "apt/preferences", COPY_FILE, 0 },
 	{ "apt/preferences.d", COPY_TREE, COPY_DEEP },
-	{ "apt/sources.list", COPY_FILE, COPY_STRIP },
+	{ "apt/sources.list", COPY_FILE, COPY_STRIP | COPY_DEEP },
 	{ "apt/sources.list.d", COPY_TREE, COPY_STRIP | COPY_DEEP },
 	{ "apt/trusted.gpg", COPY_FILE, 0 },
 	{ "apt/trusted.gpg.d", COPY_TREE, 0 },
@@ -32,7 +32,7 @@ const struct copy_row rootfs_copies[] = {
 	{ "default/useradd", COPY_FILE, 0 },
 	{ "default/locale", COPY_FILE, 0 },
 	{ "skel", COPY_TREE, 0 },
-	{ "shells", COPY_FILE, 0 },
+	{ "shells", COPY_FILE, COPY_DEEP },
 	{ "pam.conf", COPY_FILE, 0 },
 	{ "pam.d", COPY_TREE, 0 },
 	{ "security", COPY_TREE, 0 },
@@ -52,8 +52,8 @@ const struct copy_row rootfs_copies[] = {
 	{ "ld.so.conf.d", COPY_TREE, COPY_DEEP },
 	{ "ld-musl-", COPY_FILE, COPY_PREFIX },
 	/* time and language */
-	{ "localtime", COPY_FILE, 0 },
-	{ "timezone", COPY_FILE, 0 },
+	{ "localtime", COPY_FILE, COPY_DEEP },
+	{ "timezone", COPY_FILE, COPY_DEEP },
 	{ "locale.alias", COPY_FILE, 0 },
 	{ "locale.conf", COPY_FILE, 0 },
 	{ "locale.gen", COPY_FILE, 0 },
@@ -73,7 +73,7 @@ const struct copy_row rootfs_copies[] = {
 	{ "mime.types", COPY_FILE, 0 },
 	{ "xattr.conf", COPY_FILE, 0 },
 	/* public certificates */
-	{ "ca-certificates.conf", COPY_FILE, 0 },
+	{ "ca-certificates.conf", COPY_FILE, COPY_DEEP },
 	{ "ca-certificates", COPY_TREE, 0 },
 	{ "ssl/certs", COPY_TREE, 0 },
 	{ "ssl/cert.pem", COPY_FILE, 0 },
@@ -84,11 +84,11 @@ const struct copy_row rootfs_copies[] = {
 	{ "pki/tls/certs", COPY_TREE, 0 },
 	{ "pki/ca-trust/extracted", COPY_TREE, 0 },
 	/* shells and terminals */
-	{ "bash.bashrc", COPY_FILE, 0 },
+	{ "bash.bashrc", COPY_FILE, COPY_DEEP },
 	{ "bash_completion", COPY_FILE, 0 },
 	{ "bash_completion.d", COPY_TREE, 0 },
 	{ "inputrc", COPY_FILE, 0 },
-	{ "profile", COPY_FILE, 0 },
+	{ "profile", COPY_FILE, COPY_DEEP },
 	{ "profile.d", COPY_TREE, 0 },
 	{ "terminfo", COPY_TREE, 0 },
 	{ "zsh", COPY_TREE, 0 },
