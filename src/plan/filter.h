@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* filter.h - the workload's seccomp filter: a policy's rules as bytes for the kernel.
  *
- * Three programs in one. Refusals come first, so that no rule can allow what another refuses; then
- * what is allowed; then the answer for the rest: default_error for calls that are known, ENOSYS for
- * numbers that are not, so that programs fall back to what is older. Foreign ABIs are killed.
+ * Several programs in one. Refusals come first, so that no rule can allow what another refuses; then
+ * the few calls whose arguments are always narrowed; then what the policy allows; then the answer
+ * for the rest: default_error for calls that are known, ENOSYS for numbers that are not, so that
+ * programs fall back to what is older. Foreign ABIs are killed.
  *
- * Besides the policy's rules some hold always; filter_walls() has them, each with its reason. */
+ * What holds whatever a policy says is in filter_walls(), each with its reason. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,6 +22,7 @@ enum seccomp_action {
 	SECCOMP_REFUSE,	   /* answer `error` where the conditions hold, whatever else allows it */
 	SECCOMP_KILL,	   /* end the process where the conditions hold */
 	SECCOMP_OTHERWISE, /* answer `error` where nothing allows it; no conditions */
+	SECCOMP_ONLY,	   /* walls alone: without one of these conditions `error`, whatever allows it */
 };
 
 enum seccomp_op {
@@ -43,20 +45,28 @@ must_check int filter_bytes(const struct policy *p, bool single_id, int cache_di
 must_check int filter_build(const struct policy *p, bool single_id, struct sock_filter **program, size_t *len,
 			    struct err *e);
 
-/* The rules that hold whatever the policy says. Returns the number of them. */
+enum filter_when {
+	FILTER_ALWAYS,
+	FILTER_UNLESS_NESTED, /* not where the policy allows namespaces inside */
+	FILTER_SINGLE_ID,     /* where executor and workload share one id */
+};
+
 struct filter_wall {
 	const char *calls; /* names, separated by spaces */
 	enum seccomp_action action;
 	unsigned error;
 	struct seccomp_arg args[3];
 	unsigned n_args;
-	unsigned only; /* of enum filter_when: 0 is always */
+	enum filter_when when;
 	const char *why;
 };
 
-enum filter_when {
-	FILTER_UNLESS_NESTED = 1 << 0,
-	FILTER_SINGLE_ID = 1 << 1,
-};
-
+/* The rules that hold whatever the policy says. */
 const struct filter_wall *filter_walls(size_t *n);
+
+/* Call `each` for every name in the policy's rules that the library knows on no architecture: newer
+ * than it, or a slip of the pen. */
+void filter_each_unknown(const struct policy *p, void (*each)(const char *name, void *arg), void *arg);
+
+/* "libseccomp 2.5.4": what is cached depends on it. */
+void filter_library(char *text, size_t size);

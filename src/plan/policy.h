@@ -99,6 +99,10 @@ struct policy {
 	char rules_digest[65]; /* of the seccomp part alone: the name of the cached filter */
 };
 
+/* Where policies are looked for by name, first to last: OHS_POLICY_DIR, the caller's, the system's,
+ * those that ship. The caller frees the list. */
+must_check int policy_dirs(char ***dirs, struct err *e);
+
 /* Load by name (looked up in OHS_POLICY_DIR, ~/.config/ohsandbox/policy, the sysconf and the data
  * directory) or by path (it has a slash). The caller frees it. */
 must_check int policy_load(const char *name_or_path, struct policy **out, struct err *e);
