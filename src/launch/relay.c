@@ -89,8 +89,8 @@ static bool in_foreground(void)
 {
 	pid_t group = tcgetpgrp(STDIN_FILENO);
 
-	/* No controlling terminal at all: nobody else's job reads it. */
-	return group == getpgrp() || (group < 0 && errno == ENOTTY);
+	/* Not our controlling terminal, or one that is gone: then it is no job's. */
+	return group < 0 || group == getpgrp();
 }
 
 static void make_raw(struct relay *r)

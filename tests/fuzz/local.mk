@@ -10,3 +10,4 @@ TEST_EXTRA = libfuzzdriver.a
 endif
 check_PROGRAMS += tests/fuzz/fuzz_record
 check_PROGRAMS += tests/fuzz/fuzz_json
+check_PROGRAMS += tests/fuzz/fuzz_client
