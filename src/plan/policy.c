@@ -137,6 +137,16 @@ static int load_oci(struct policy *p, struct err *e)
 	return policy_digest(p, e);
 }
 
+/* Such a session could not even start its command, and the reason would be hard to see. */
+static int check_rules(const struct policy *p, struct err *e)
+{
+	for (unsigned i = 0; i < p->n_rules; i++)
+		if (p->rules[i].action == SECCOMP_ALLOW && strv_has(p->rules[i].calls, "execve"))
+			return 0;
+	return err_code(e, EINVAL, "%s: 'seccomp' allows no execve: extend a policy such as 'default', or name an OCI profile",
+			p->path);
+}
+
 int policy_load(const char *name_or_path, struct policy **out, struct err *e)
 {
 	bool is_path = strchr(name_or_path, '/') != NULL;
@@ -151,7 +161,7 @@ int policy_load(const char *name_or_path, struct policy **out, struct err *e)
 	free(p->name);
 	p->name = name_of(path, e);
 	p->path = take_ptr(&path);
-	if (!p->name || load_oci(p, e) < 0) {
+	if (!p->name || load_oci(p, e) < 0 || check_rules(p, e) < 0) {
 		policy_free(p);
 		return -e->code;
 	}
