@@ -279,8 +279,8 @@ static void visit_start(struct wire *w, struct ctl_message *m)
 	wire_list(w, &s->env);
 	wire_maybe(w, &s->cwd);
 	wire_fds(w, s->fds, &s->n_fds, ARRAY_LEN(s->fds));
-	if (s->flags & ~(uint32_t)(CTL_START_TTY | CTL_START_PIPES | CTL_START_ROOT | CTL_START_HELPER |
-				   CTL_START_SHELL))
+	if (s->flags & ~(uint32_t)(CTL_START_TTY | CTL_START_PIPES | CTL_START_ROOT |
+				   CTL_START_HELPER | CTL_START_SHELL))
 		w->bad = true;
 }
 
@@ -329,9 +329,9 @@ static void visit_nothing(struct wire *w, struct ctl_message *m)
 }
 
 static void (*const visits[])(struct wire *, struct ctl_message *) = {
-	[CTL_BOOT] = visit_boot,       [CTL_START] = visit_start,     [CTL_SIGNAL] = visit_signal,
-	[CTL_END] = visit_nothing,     [CTL_READY] = visit_nothing,   [CTL_STARTED] = visit_started,
-	[CTL_FAILED] = visit_failed,   [CTL_EXITED] = visit_exited,   [CTL_CONNECT] = visit_connect,
+	[CTL_BOOT] = visit_boot,     [CTL_START] = visit_start,	  [CTL_SIGNAL] = visit_signal,
+	[CTL_END] = visit_nothing,   [CTL_READY] = visit_nothing, [CTL_STARTED] = visit_started,
+	[CTL_FAILED] = visit_failed, [CTL_EXITED] = visit_exited, [CTL_CONNECT] = visit_connect,
 };
 
 static bool kind_is_known(unsigned kind)
@@ -353,10 +353,13 @@ int ctl_encode(const struct ctl_message *m, struct buf *out, int fds[CTL_FDS_MAX
 	if (buf_check(out, e) < 0)
 		return err_wrap(e, "control: message %d", (int)m->kind);
 	if (w.bad)
-		return err_code(e, EINVAL, "control: message %d is incomplete or beyond its limits", (int)m->kind);
+		return err_code(e, EINVAL, "control: message %d is incomplete or beyond its limits",
+				(int)m->kind);
 	if (out->len > CTL_MESSAGE_MAX)
-		return err_code(e, EMSGSIZE, "control: message %d of %zu bytes (arguments and environment) is "
-				"larger than %u", (int)m->kind, out->len, CTL_MESSAGE_MAX);
+		return err_code(e, EMSGSIZE,
+				"control: message %d of %zu bytes (arguments and environment) is "
+				"larger than %u",
+				(int)m->kind, out->len, CTL_MESSAGE_MAX);
 	*n_fds = w.n_fds;
 	return 0;
 }
@@ -364,7 +367,7 @@ int ctl_encode(const struct ctl_message *m, struct buf *out, int fds[CTL_FDS_MAX
 /* An empty message of this kind: nothing to free, no descriptor. */
 static void message_init(struct ctl_message *m, enum ctl_kind kind)
 {
-	*m = (struct ctl_message){ .kind = kind };
+	*m = (struct ctl_message) { .kind = kind };
 	if (kind == CTL_BOOT) {
 		m->boot.filter = m->boot.work_group_dir = -1;
 		memset(m->boot.work_groups, -1, sizeof(m->boot.work_groups));
@@ -378,7 +381,8 @@ static void message_init(struct ctl_message *m, enum ctl_kind kind)
 	}
 }
 
-int ctl_decode(const void *bytes, size_t len, int *fds, unsigned n_fds, struct ctl_message *m, struct err *e)
+int ctl_decode(const void *bytes, size_t len, int *fds, unsigned n_fds, struct ctl_message *m,
+	       struct err *e)
 {
 	struct wire w = { .reading = true, .in = bytes, .left = len, .fds = fds, .n_fds = n_fds };
 	unsigned char head[2] = { 0 };
@@ -431,7 +435,7 @@ void ctl_message_clear(struct ctl_message *m)
 	} else if (m->kind == CTL_STARTED) {
 		close_all(m->started.fds, ARRAY_LEN(m->started.fds));
 	}
-	*m = (struct ctl_message){ 0 }; /* no kind: clearing twice does nothing */
+	*m = (struct ctl_message) { 0 }; /* no kind: clearing twice does nothing */
 }
 
 int ctl_pair(int *host, int *other, struct err *e)
@@ -544,7 +548,8 @@ int ctl_receive(int fd, struct ctl_message *m, struct err *e)
 
 	if (n <= 0)
 		return (int)n;
-	iov.iov_len = (size_t)n <= CTL_MESSAGE_MAX ? (size_t)n : 1; /* too large: taken off, and refused */
+	iov.iov_len = (size_t)n <= CTL_MESSAGE_MAX ? (size_t)n
+						   : 1; /* too large: taken off, and refused */
 	iov.iov_base = bytes = malloc(iov.iov_len);
 	if (!bytes)
 		return err_code(e, ENOMEM, "control: no memory for a message of %zd bytes", n);
@@ -557,7 +562,9 @@ int ctl_receive(int fd, struct ctl_message *m, struct err *e)
 		return n < 0 ? err_errno(e, "control: receive") : 0;
 	n_fds = gather_fds(&msg, fds);
 	if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
-		ret = err_code(e, EPROTO, "control: a packet with more bytes or descriptors than one may have");
+		ret = err_code(
+			e, EPROTO,
+			"control: a packet with more bytes or descriptors than one may have");
 	else
 		ret = ctl_decode(bytes, (size_t)n, fds, n_fds, m, e);
 	explicit_bzero(bytes, (size_t)n);

@@ -52,9 +52,9 @@ int fds_arrange(struct fds *f, struct err *e)
 	const struct {
 		int *fd, place, flags;
 	} places[] = {
-		{ &f->gate, FDS_GATE, O_CLOEXEC },     { &f->program, FDS_PROGRAM, O_CLOEXEC },
-		{ &f->ctl, INSIDE_FD_CTL, 0 },	       { &f->listener, INSIDE_FD_LISTEN, 0 },
-		{ &f->userns, INSIDE_FD_USERNS, 0 },   { &f->lock, INSIDE_FD_LOCK, 0 },
+		{ &f->gate, FDS_GATE, O_CLOEXEC },   { &f->program, FDS_PROGRAM, O_CLOEXEC },
+		{ &f->ctl, INSIDE_FD_CTL, 0 },	     { &f->listener, INSIDE_FD_LISTEN, 0 },
+		{ &f->userns, INSIDE_FD_USERNS, 0 }, { &f->lock, INSIDE_FD_LOCK, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++)

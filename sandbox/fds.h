@@ -8,8 +8,9 @@
 enum { FDS_GATE = 7, FDS_PROGRAM = 8 };
 
 struct fds {
-	int ctl, listener, userns, lock; /* become INSIDE_FD_CTL and so on; -1: that place is closed */
-	int gate, program;		 /* become FDS_GATE, FDS_PROGRAM */
+	int ctl, listener, userns,
+		lock;	   /* become INSIDE_FD_CTL and so on; -1: that place is closed */
+	int gate, program; /* become FDS_GATE, FDS_PROGRAM */
 };
 
 /* Put these in their places, /dev/null of the session on 0, 1 and 2, and close all others. On an

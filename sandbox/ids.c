@@ -21,7 +21,8 @@ size_t ids_map_text(const struct id_map *map, char *text, size_t size)
 	for (unsigned i = 0; i < map->n && len < size; i++) {
 		const struct id_range *r = &map->range[i];
 
-		len += (size_t)snprintf(text + len, size - len, "%u %u %u\n", r->inside, r->outside, r->count);
+		len += (size_t)snprintf(text + len, size - len, "%u %u %u\n", r->inside, r->outside,
+					r->count);
 	}
 	return len < size ? len : size - 1;
 }
@@ -74,7 +75,8 @@ static int set_euid(uid_t euid)
  * capabilities; some hosts want one to make a user namespace at all, so they are raised again. */
 static int become_owner(struct creds *c, uid_t owner, struct err *e)
 {
-	*c = (struct creds){ .euid = geteuid(), .head = { .version = _LINUX_CAPABILITY_VERSION_3 } };
+	*c = (struct creds) { .euid = geteuid(),
+			      .head = { .version = _LINUX_CAPABILITY_VERSION_3 } };
 	if (syscall(SYS_capget, &c->head, c->caps) < 0)
 		return err_errno(e, "ids: read capabilities");
 	if (c->euid == owner)
@@ -121,7 +123,8 @@ static int hold(void *arg)
  * for our other children does not see it. */
 static pid_t holder_start(char *stack, pid_t *self)
 {
-	return clone(hold, stack + HOLDER_STACK_BYTES, CLONE_NEWUSER | CLONE_VM | CLONE_FILES, self);
+	return clone(hold, stack + HOLDER_STACK_BYTES, CLONE_NEWUSER | CLONE_VM | CLONE_FILES,
+		     self);
 }
 
 static int holder_end(pid_t pid, struct err *e)
@@ -152,19 +155,22 @@ static int write_map(int proc, pid_t pid, const char *file, const struct id_map 
 	return 0;
 }
 
-static int map_and_open(int proc, pid_t pid, const struct id_map *uids, const struct id_map *gids, struct err *e)
+static int map_and_open(int proc, pid_t pid, const struct id_map *uids, const struct id_map *gids,
+			struct err *e)
 {
 	char path[40];
 	int fd;
 
-	if (write_map(proc, pid, "uid_map", uids, e) < 0 || write_map(proc, pid, "gid_map", gids, e) < 0)
+	if (write_map(proc, pid, "uid_map", uids, e) < 0 ||
+	    write_map(proc, pid, "gid_map", gids, e) < 0)
 		return -e->code;
 	(void)snprintf(path, sizeof(path), "%d/ns/user", pid);
 	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? err_errno(e, "ids: open /proc/%s", path) : fd;
 }
 
-static int userns_held(int proc, const struct id_map *uids, const struct id_map *gids, uid_t owner, struct err *e)
+static int userns_held(int proc, const struct id_map *uids, const struct id_map *gids, uid_t owner,
+		       struct err *e)
 {
 	char stack[HOLDER_STACK_BYTES] __attribute__((aligned(16)));
 	pid_t self = getpid(), pid;
@@ -189,7 +195,8 @@ static int userns_held(int proc, const struct id_map *uids, const struct id_map 
 	return take_fd(&ns);
 }
 
-int ids_userns(int proc, const struct id_map *uids, const struct id_map *gids, uid_t owner, struct err *e)
+int ids_userns(int proc, const struct id_map *uids, const struct id_map *gids, uid_t owner,
+	       struct err *e)
 {
 	sigset_t all, before;
 	int ret;

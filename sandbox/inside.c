@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* inside.c - from clone to exec, one table of steps; see inside.h.
  *
- * As root the child starts with the host's credentials in private namespaces, and makes its mounts
+ * As root the child starts with the host's credentials in private namespaces, and does all it can
  * while the host makes the network: it looks at the gate only then. As an ordinary user it has no
  * id at all before the host wrote its maps: the gate comes first. */
 #include "sandbox/inside.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <sched.h>
 #include <signal.h>
@@ -120,8 +121,8 @@ static int step_userns(struct walk *w, struct err *e)
 	return w->fds.userns < 0 ? w->fds.userns : 0;
 }
 
-/* Needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE; the host's /proc, since the session's is read-only
- * where the switches are. */
+/* Needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE; the host's /proc by its descriptor, since the
+ * session's is read-only where the switches are. */
 static int step_network(struct walk *w, struct err *e)
 {
 	return link_inside(&w->in->net, w->tree.proc, &w->fds.listener, e);
@@ -146,17 +147,23 @@ static int step_limits(struct walk *w, struct err *e)
 	return limits_set(e);
 }
 
-/* After the mounts, which use many. */
+/* After mounts and network, which use many. */
 static int step_fds(struct walk *w, struct err *e)
 {
 	return fds_arrange(&w->fds, e);
 }
 
-/* Needs CAP_SETPCAP. Before the ids: without their root there is none left. */
+/* The executor forks its server first of all, with an id of its own where there is one for it, and
+ * then drops these itself. It has read nothing by then. */
+static uint64_t init_caps(const struct inside *in)
+{
+	return in->mode == IDS_SINGLE ? 0 : UINT64_C(1) << CAP_SETUID | UINT64_C(1) << CAP_SETGID;
+}
+
+/* Needs CAP_SETPCAP. Takes none of those away that the steps before "ids" still need. */
 static int step_lock_caps(struct walk *w, struct err *e)
 {
-	(void)w;
-	return caps_lock(e);
+	return caps_lock(init_caps(w->in), e);
 }
 
 /* Needs CAP_SETUID and CAP_SETGID, for the last time. Not dumpable from here on; exec sets that
@@ -187,8 +194,7 @@ static int step_keyring(struct walk *w, struct err *e)
 
 static int step_drop_caps(struct walk *w, struct err *e)
 {
-	(void)w;
-	return caps_drop(e);
+	return caps_drop(init_caps(w->in), e);
 }
 
 /* After the last change of ids, which clears it; the look is for a host that died before. */
@@ -227,13 +233,13 @@ static const struct {
 	{ "root of the namespace", USER, step_own_root },
 	{ "mounts", ALL, step_mounts },
 	{ "user namespace", USER, step_userns },
-	{ "go", ROOT, step_go },
-	{ "network", ALL, step_network },
 	{ "hostname", ALL, step_hostname },
 	{ "root", ALL, step_pivot },
 	{ "limits", ALL, step_limits },
-	{ "descriptors", ALL, step_fds },
 	{ "capabilities", ALL, step_lock_caps },
+	{ "go", ROOT, step_go },
+	{ "network", ALL, step_network },
+	{ "descriptors", ALL, step_fds },
 	{ "ids", ALL, step_ids },
 	{ "keyring", ALL, step_keyring },
 	{ "capabilities", ALL, step_drop_caps },
@@ -245,8 +251,17 @@ void inside_main(const struct inside *in)
 {
 	struct walk w = {
 		.in = in,
-		.tree = { .in = in, .proc = -1, .host_root = -1, .root = -1, .empty = -1 },
-		.fds = { .ctl = in->ctl, .listener = -1, .userns = in->userns, .lock = in->lock, .gate = in->gate,
+		.tree = { .in = in,
+			  .proc = -1,
+			  .host_root = -1,
+			  .root = -1,
+			  .scratch = -1,
+			  .empty = -1 },
+		.fds = { .ctl = in->ctl,
+			 .listener = -1,
+			 .userns = in->userns,
+			 .lock = in->lock,
+			 .gate = in->gate,
 			 .program = in->program },
 	};
 	struct err e = { 0 };

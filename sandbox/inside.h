@@ -38,6 +38,9 @@ enum {
 	MOUNT_NOEXEC = 1 << 1,
 	MOUNT_DEV = 1 << 2,	 /* device nodes work here; nodev otherwise. nosuid always */
 	MOUNT_VOLATILE = 1 << 3, /* an overlay that need not survive the host's power failure */
+	MOUNT_SCRATCH =
+		1 << 4, /* an overlay whose upper layer is in memory and goes with the session:
+				  * no upper, no work, and not one inode made or removed on a disk */
 };
 
 #define MOUNT_LOWERS_MAX 60

@@ -16,23 +16,31 @@
 #include "base/str.h"
 
 static int (*const makers[])(struct tree *, const struct mount_step *, struct err *) = {
-	[MOUNT_OVERLAY] = mount_overlay, [MOUNT_BIND] = mount_bind,	    [MOUNT_TMPFS] = mount_tmpfs,
-	[MOUNT_PROC] = mount_proc,	 [MOUNT_DEVPTS] = mount_devpts,	    [MOUNT_MQUEUE] = mount_mqueue,
-	[MOUNT_MASK] = mount_mask,	 [MOUNT_READONLY] = mount_readonly, [MOUNT_SYMLINK] = mount_symlink,
-	[MOUNT_DIR] = mount_dir,
+	[MOUNT_OVERLAY] = mount_overlay, [MOUNT_BIND] = mount_bind,
+	[MOUNT_TMPFS] = mount_tmpfs,	 [MOUNT_PROC] = mount_proc,
+	[MOUNT_DEVPTS] = mount_devpts,	 [MOUNT_MQUEUE] = mount_mqueue,
+	[MOUNT_MASK] = mount_mask,	 [MOUNT_READONLY] = mount_readonly,
+	[MOUNT_SYMLINK] = mount_symlink, [MOUNT_DIR] = mount_dir,
 };
 
 uint64_t mount_attrs(const struct mount_step *s)
 {
 	return MOUNT_ATTR_NOSUID | (s->flags & MOUNT_DEV ? 0 : MOUNT_ATTR_NODEV) |
-	       (s->flags & MOUNT_NOEXEC ? MOUNT_ATTR_NOEXEC : 0) | (s->flags & MOUNT_RO ? MOUNT_ATTR_RDONLY : 0);
+	       (s->flags & MOUNT_NOEXEC ? MOUNT_ATTR_NOEXEC : 0) |
+	       (s->flags & MOUNT_RO ? MOUNT_ATTR_RDONLY : 0);
 }
 
-int mount_stage(int mount, struct err *e)
+static int move_to(int mount, int target, struct err *e)
 {
-	if (move_mount(mount, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return err_errno(e, "attach it to be staged");
+	if (move_mount(mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
+	    0)
+		return err_errno(e, "attach it");
 	return 0;
+}
+
+int mount_stage(const struct tree *t, int mount, struct err *e)
+{
+	return move_to(mount, t->proc, e);
 }
 
 const char *mount_below_root(const char *target)
@@ -45,7 +53,8 @@ const char *mount_below_root(const char *target)
 int mount_target(const struct tree *t, const char *target, struct err *e)
 {
 	/* A session that is entered again may have left links anywhere. */
-	return fs_open_beneath(t->root, mount_below_root(target), O_PATH, 0, RESOLVE_NO_SYMLINKS, e);
+	return fs_open_beneath(t->root, mount_below_root(target), O_PATH, 0, RESOLVE_NO_SYMLINKS,
+			       e);
 }
 
 int mount_chown(const struct tree *t, int dir, const char *name, struct err *e)
@@ -59,7 +68,8 @@ int mount_chown(const struct tree *t, int dir, const char *name, struct err *e)
 }
 
 /* Make `name` a directory of the session's, if nothing has that name. */
-static int dir_ensure(const struct tree *t, int parent, const char *name, mode_t mode, struct err *e)
+static int dir_ensure(const struct tree *t, int parent, const char *name, mode_t mode,
+		      struct err *e)
 {
 	if (mkdirat(parent, name, mode) == 0)
 		return mount_chown(t, parent, name, e);
@@ -85,7 +95,8 @@ static int dirs_ensure(const struct tree *t, const char *path, size_t len, struc
 		for (path += n, len -= n; len && *path == '/'; path++)
 			len--;
 		if (str_eq(part, "..") || dir_ensure(t, at, part, 0755, e) < 0)
-			return str_eq(part, "..") ? err_code(e, EINVAL, "'..' in a target") : -e->code;
+			return str_eq(part, "..") ? err_code(e, EINVAL, "'..' in a target")
+						  : -e->code;
 		next = fs_open_beneath(at, part, O_PATH | O_DIRECTORY, 0, RESOLVE_NO_SYMLINKS, e);
 		(void)close(at);
 		at = next;
@@ -129,24 +140,24 @@ static int target_ensure(const struct tree *t, const char *target, bool is_dir, 
 	return mount_target(t, target, e);
 }
 
+static int root_attach(struct tree *t, int mount, const struct mount_step *s, struct err *e)
+{
+	if (!str_eq(s->target, "/"))
+		return err_code(e, EINVAL, "there is no '/' yet to mount on");
+	if (move_to(mount, t->host_root, e) < 0)
+		return -e->code;
+	t->root = fcntl(mount, F_DUPFD_CLOEXEC, 0);
+	return t->root < 0 ? err_errno(e, "keep the root") : 0;
+}
+
 int mount_attach(struct tree *t, int mount, const struct mount_step *s, bool is_dir, struct err *e)
 {
 	autoclose int target = -1;
 
-	if (t->root < 0) {
-		if (!str_eq(s->target, "/"))
-			return err_code(e, EINVAL, "there is no '/' yet to mount on");
-		if (mount_stage(mount, e) < 0)
-			return -e->code;
-		t->root = fcntl(mount, F_DUPFD_CLOEXEC, 0);
-		return t->root < 0 ? err_errno(e, "keep the root") : 0;
-	}
+	if (t->root < 0)
+		return root_attach(t, mount, s, e);
 	target = target_ensure(t, s->target, is_dir, e);
-	if (target < 0)
-		return target;
-	if (move_mount(mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return err_errno(e, "attach it");
-	return 0;
+	return target < 0 ? target : move_to(mount, target, e);
 }
 
 int mount_symlink(struct tree *t, const struct mount_step *s, struct err *e)
@@ -210,6 +221,18 @@ int mounts_make(struct tree *t, struct err *e)
 	return 0;
 }
 
+/* From "/" a walk upwards ends on top of whatever is mounted over it. */
+static int check_nothing_above(struct err *e)
+{
+	struct stat root, above;
+
+	if (stat("/", &root) < 0 || stat("/..", &above) < 0)
+		return err_errno(e, "look at '/'");
+	if (root.st_dev != above.st_dev || root.st_ino != above.st_ino)
+		return err_code(e, EPROTO, "something of the host is still mounted over '/'");
+	return 0;
+}
+
 int mounts_enter(struct tree *t, struct err *e)
 {
 	if (fchdir(t->root) < 0)
@@ -220,5 +243,7 @@ int mounts_enter(struct tree *t, struct err *e)
 		return err_errno(e, "pivot_root");
 	if (umount2(".", MNT_DETACH) < 0)
 		return err_errno(e, "drop the old root");
-	return chdir("/") < 0 ? err_errno(e, "enter '/'") : 0;
+	if (chdir("/") < 0)
+		return err_errno(e, "enter '/'");
+	return check_nothing_above(e);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* mount.h - the session's tree of mounts, put together out of sight and entered by pivot_root.
  *
- * Everything is stacked on "/" of the child's private mount namespace, where it shadows nothing:
- * the process keeps the old root until the pivot, which throws away all that was only staged.
- * Between mounts_make and mounts_enter the working directory is /proc/self/fd of the host's /proc:
- * a layer's path is then its descriptor's number, short enough for sixty of them in the 255 bytes
- * that fsconfig(2) takes, and telling nothing of the host in /proc/mounts. */
+ * All happens in the child's private mount namespace. The new root is attached over "/", where it
+ * shadows nothing, since the process keeps the old one; layers are staged over /proc, which is used
+ * by its descriptor alone. So when the new root has been pivoted to, one umount of the old one takes
+ * away all the rest.
+ *
+ * In mounts_make the working directory is /proc/self/fd: a layer's path is then its descriptor's
+ * number, short enough for sixty of them in the 255 bytes that fsconfig(2) takes, and telling
+ * nothing of the host in /proc/mounts. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,6 +22,7 @@ struct tree {
 	int proc;      /* of the host */
 	int host_root; /* while mounts_make runs */
 	int root;      /* the session's "/"; -1 until it is there */
+	int scratch;   /* a tmpfs for upper layers that nobody will read; -1 until needed */
 	int empty;     /* an empty file and an empty directory to mask with; -1 until needed */
 };
 
@@ -49,24 +53,31 @@ const char *mount_below_root(const char *path);
 /* MOUNT_ATTR_ bits of a step: nosuid always. */
 uint64_t mount_attrs(const struct mount_step *s);
 
-/* Attach a detached mount on top of "/", so that it belongs to our namespace: 6.1 takes nothing
- * else as a layer or as a place to mount on. */
-must_check int mount_stage(int mount, struct err *e);
+/* Attach a detached mount out of sight, so that it belongs to our namespace: 6.1 takes nothing else
+ * as a layer or as something to clone. */
+must_check int mount_stage(const struct tree *t, int mount, struct err *e);
 
 /* Attach it at the step's target, making a missing directory (or file) for it. */
-must_check int mount_attach(struct tree *t, int mount, const struct mount_step *s, bool is_dir, struct err *e);
+must_check int mount_attach(struct tree *t, int mount, const struct mount_step *s, bool is_dir,
+			    struct err *e);
+
+/* A tmpfs of the session's out of sight. */
+must_check int mount_scratch(const struct tree *t, struct err *e);
 
 /* Open below the session's root, through no link. -ENOENT where it is not there. O_PATH. */
 must_check int mount_target(const struct tree *t, const char *target, struct err *e);
 
 /* Open the directory a target stands in, making missing ones; *name is its last part. O_PATH. */
-must_check int mount_parent(const struct tree *t, const char *target, const char **name, struct err *e);
+must_check int mount_parent(const struct tree *t, const char *target, const char **name,
+			    struct err *e);
 
 /* Give something made for the session to its root. */
 must_check int mount_chown(const struct tree *t, int dir, const char *name, struct err *e);
 
 /* A file system being configured: fsopen, fsconfig, fsmount, with the kernel's own words in errors. */
 must_check int fsctx_open(const char *type, struct err *e);
-must_check int fsctx_set(int fs, const char *key, const char *value, struct err *e); /* NULL: a flag */
-must_check int fsctx_set_number(int fs, const char *key, uint64_t value, const char *fmt, struct err *e);
+must_check int fsctx_set(int fs, const char *key, const char *value,
+			 struct err *e); /* NULL: a flag */
+must_check int fsctx_set_number(int fs, const char *key, uint64_t value, const char *fmt,
+				struct err *e);
 must_check int fsctx_mount(int fs, uint64_t attrs, struct err *e);

@@ -29,6 +29,20 @@ int mount_tmpfs(struct tree *t, const struct mount_step *s, struct err *e)
 	return mount < 0 ? mount : mount_attach(t, mount, s, true, e);
 }
 
+int mount_scratch(const struct tree *t, struct err *e)
+{
+	struct mount_step s = { .mode = 0755 };
+	autoclose int fs = fsctx_open("tmpfs", e);
+	autoclose int mount = -1;
+
+	if (fs < 0 || tmpfs_configure(t, fs, &s, e) < 0)
+		return -e->code;
+	mount = fsctx_mount(fs, mount_attrs(&s), e);
+	if (mount < 0 || mount_stage(t, mount, e) < 0)
+		return -e->code;
+	return take_fd(&mount);
+}
+
 int mount_proc(struct tree *t, const struct mount_step *s, struct err *e)
 {
 	autoclose int fs = fsctx_open("proc", e);
@@ -47,10 +61,12 @@ int mount_devpts(struct tree *t, const struct mount_step *s, struct err *e)
 	autoclose int mount = -1;
 	uint32_t tty;
 
-	if (fs < 0 || fsctx_set(fs, "newinstance", NULL, e) < 0 || fsctx_set(fs, "ptmxmode", "0666", e) < 0 ||
+	if (fs < 0 || fsctx_set(fs, "newinstance", NULL, e) < 0 ||
+	    fsctx_set(fs, "ptmxmode", "0666", e) < 0 ||
 	    fsctx_set_number(fs, "mode", s->mode, "%" PRIo64, e) < 0)
 		return -e->code;
-	if (ids_outside(&t->in->session_gids, TTY_GROUP, &tty) && fsctx_set_number(fs, "gid", tty, "%" PRIu64, e) < 0)
+	if (ids_outside(&t->in->session_gids, TTY_GROUP, &tty) &&
+	    fsctx_set_number(fs, "gid", tty, "%" PRIu64, e) < 0)
 		return -e->code;
 	mount = fsctx_mount(fs, mount_attrs(s), e);
 	return mount < 0 ? mount : mount_attach(t, mount, s, true, e);

@@ -47,7 +47,8 @@ static int layer_reopen(const struct tree *t, int fd, struct err *e)
 	if (n == (ssize_t)sizeof(path))
 		return err_code(e, ENAMETOOLONG, "the name of descriptor %d is too long", fd);
 	path[n] = '\0';
-	own = fs_open_beneath(t->host_root, mount_below_root(path), O_PATH | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS, e);
+	own = fs_open_beneath(t->host_root, mount_below_root(path), O_PATH | O_NOFOLLOW, 0,
+			      RESOLVE_NO_SYMLINKS, e);
 	if (own < 0 || same_file(fd, own, path, e) < 0)
 		return -e->code;
 	return take_fd(&own);
@@ -77,8 +78,9 @@ static int clone_mount(const struct inside *in, int own, uint64_t attrs, int use
 	if (mount < 0)
 		return err_errno(e, "clone it");
 	if (mount_setattr(mount, "", AT_EMPTY_PATH | whole, &attr, sizeof(attr)) < 0)
-		return err_errno(e, userns < 0 ? "set its attributes"
-					       : "map its ids (does its file system know idmapped mounts?)");
+		return err_errno(
+			e, userns < 0 ? "set its attributes"
+				      : "map its ids (does its file system know idmapped mounts?)");
 	return take_fd(&mount);
 }
 
@@ -104,13 +106,42 @@ static int lower_open(const struct tree *t, int fd, enum mount_ids ids, struct e
 
 	if (own < 0 || userns < 0)
 		return take_fd(&own);
-	mount = clone_mount(t->in, own, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, userns, e);
-	if (mount < 0 || mount_stage(mount, e) < 0)
+	mount = clone_mount(t->in, own, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+			    userns, e);
+	if (mount < 0 || mount_stage(t, mount, e) < 0)
 		return -e->code;
 	return take_fd(&mount);
 }
 
-static int layers_open(const struct tree *t, const struct mount_step *s, struct layers *l, struct err *e)
+/* A directory of the scratch tmpfs. Its name is the layer's with a letter before it: "u-usr". */
+static int scratch_dir(const struct tree *t, char letter, const char *layer, struct err *e)
+{
+	char name[64];
+	int fd;
+
+	(void)snprintf(name, sizeof(name), "%c-%s", letter, layer);
+	if (mkdirat(t->scratch, name, 0755) < 0)
+		return err_errno(e, "make '%s'", name);
+	if (mount_chown(t, t->scratch, name, e) < 0)
+		return -e->code;
+	fd = openat(t->scratch, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? err_errno(e, "open '%s'", name) : fd;
+}
+
+static int scratch_open(struct tree *t, const char *layer, struct layers *l, struct err *e)
+{
+	if (t->scratch < 0)
+		t->scratch = mount_scratch(t, e);
+	if (t->scratch < 0)
+		return err_wrap(e, "scratch");
+	l->upper = scratch_dir(t, 'u', layer, e);
+	if (l->upper < 0)
+		return l->upper;
+	l->work = scratch_dir(t, 'w', layer, e);
+	return l->work < 0 ? l->work : 0;
+}
+
+static int layers_open(struct tree *t, const struct mount_step *s, struct layers *l, struct err *e)
 {
 	while (l->n_lower < s->n_lower) {
 		unsigned i = l->n_lower;
@@ -120,6 +151,8 @@ static int layers_open(const struct tree *t, const struct mount_step *s, struct 
 			return err_wrap(e, "layer %u", i);
 		l->n_lower++;
 	}
+	if (s->flags & MOUNT_SCRATCH)
+		return scratch_open(t, s->layer, l, e);
 	if (s->upper < 0)
 		return 0;
 	l->upper = layer_reopen(t, s->upper, e);
@@ -136,7 +169,8 @@ static int set_lowers(int fs, const struct layers *l, struct err *e)
 	size_t len = 0;
 
 	for (unsigned i = 0; i < l->n_lower; i++) {
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%d", i ? ":" : "", l->lower[i]);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%d", i ? ":" : "",
+					l->lower[i]);
 		if (len >= sizeof(text))
 			return err_code(e, E2BIG, "the names of %u layers do not fit", l->n_lower);
 	}
@@ -162,15 +196,17 @@ static const struct option user_options[] = {
 	{ NULL, NULL },
 };
 
-static int overlay_new(const struct tree *t, const struct mount_step *s, const struct layers *l, struct err *e)
+static int overlay_new(const struct tree *t, const struct mount_step *s, const struct layers *l,
+		       struct err *e)
 {
 	const struct option *o = t->in->mode == IDS_ROOT ? root_options : user_options;
 	autoclose int fs = fsctx_open("overlay", e);
 
 	if (fs < 0 || set_lowers(fs, l, e) < 0)
 		return -e->code;
-	if (l->upper >= 0 && (fsctx_set_number(fs, "upperdir", (unsigned)l->upper, "%" PRIu64, e) < 0 ||
-			      fsctx_set_number(fs, "workdir", (unsigned)l->work, "%" PRIu64, e) < 0))
+	if (l->upper >= 0 &&
+	    (fsctx_set_number(fs, "upperdir", (unsigned)l->upper, "%" PRIu64, e) < 0 ||
+	     fsctx_set_number(fs, "workdir", (unsigned)l->work, "%" PRIu64, e) < 0))
 		return -e->code;
 	for (; o->key; o++)
 		if (fsctx_set(fs, o->key, o->value, e) < 0)
@@ -185,10 +221,14 @@ static int overlay_new(const struct tree *t, const struct mount_step *s, const s
  * session's decision, and made: it would not ask for this mount otherwise. */
 static bool mark_removed(const struct layers *l)
 {
-	return l->work >= 0 && unlinkat(l->work, "work/incompat/volatile", AT_REMOVEDIR) == 0;
+	if (l->work < 0 ||
+	    (unlinkat(l->work, "work/incompat/volatile/dirty", 0) < 0 && errno != ENOENT))
+		return false;
+	return unlinkat(l->work, "work/incompat/volatile", AT_REMOVEDIR) == 0;
 }
 
-static int overlay_mount(const struct tree *t, const struct mount_step *s, const struct layers *l, struct err *e)
+static int overlay_mount(const struct tree *t, const struct mount_step *s, const struct layers *l,
+			 struct err *e)
 {
 	int mount = overlay_new(t, s, l, e);
 
@@ -239,6 +279,7 @@ int mount_bind(struct tree *t, const struct mount_step *s, struct err *e)
 	own = layer_reopen(t, s->lower[0], e);
 	if (own < 0)
 		return own;
-	mount = clone_mount(t->in, own, mount_attrs(s), ids_through(t->in, (enum mount_ids)s->lower_ids_each[0]), e);
+	mount = clone_mount(t->in, own, mount_attrs(s),
+			    ids_through(t->in, (enum mount_ids)s->lower_ids_each[0]), e);
 	return mount < 0 ? mount : mount_attach(t, mount, s, S_ISDIR(st.st_mode), e);
 }

@@ -10,7 +10,7 @@
 static void add(struct id_map *map, uint32_t inside, uint32_t outside, uint32_t count)
 {
 	if (count)
-		map->range[map->n++] = (struct id_range){ inside, outside, count };
+		map->range[map->n++] = (struct id_range) { inside, outside, count };
 }
 
 /* Inside id i is `base` + i; the executor's are left out. */
@@ -67,14 +67,18 @@ static int need_subids(const char *file, const struct id_range *range, struct er
 {
 	if (range->count >= SUBIDS_NEEDED)
 		return 0;
-	return err_code(e, ERANGE, "ids: %s gives you %u ids, a session needs %u: have root run "
-			"'usermod --add-subuids 100000-165535 --add-subgids 100000-165535' for you, with a free range",
-			file, range->count, SUBIDS_NEEDED);
+	return err_code(
+		e, ERANGE,
+		"ids: %s gives you %u ids, a session needs %u: have root run "
+		"'usermod --add-subuids 100000-165535 --add-subgids 100000-165535' for you, with a free range",
+		file, range->count, SUBIDS_NEEDED);
 }
 
-static int layout_subids(const struct host *host, const struct policy_user *user, struct inside *out, struct err *e)
+static int layout_subids(const struct host *host, const struct policy_user *user,
+			 struct inside *out, struct err *e)
 {
-	if (need_subids("/etc/subuid", &host->sub_uids, e) < 0 || need_subids("/etc/subgid", &host->sub_gids, e) < 0)
+	if (need_subids("/etc/subuid", &host->sub_uids, e) < 0 ||
+	    need_subids("/etc/subgid", &host->sub_gids, e) < 0)
 		return -e->code;
 	out->session_uids = map_around(user->uid);
 	out->session_gids = map_around(user->gid);
@@ -85,7 +89,8 @@ static int layout_subids(const struct host *host, const struct policy_user *user
 }
 
 /* Executor and workload are one id outside; inside it has the name that the policy wants. */
-static void layout_single(const struct host *host, const struct policy_user *user, struct inside *out)
+static void layout_single(const struct host *host, const struct policy_user *user,
+			  struct inside *out)
 {
 	out->session_uids = map_one(user->uid, 0);
 	out->session_gids = map_one(user->gid, 0);
@@ -94,14 +99,15 @@ static void layout_single(const struct host *host, const struct policy_user *use
 	out->outer_gids = map_one(0, host->gid);
 }
 
-int idmap_layout(enum ids_mode mode, uint32_t slice, const struct host *host, const struct policy_user *user,
-		 struct inside *out, struct err *e)
+int idmap_layout(enum ids_mode mode, uint32_t slice, const struct host *host,
+		 const struct policy_user *user, struct inside *out, struct err *e)
 {
 	int ret = 0;
 
 	if (user->uid >= IDS_WORKLOAD || user->gid >= IDS_WORKLOAD)
-		return err_code(e, ERANGE, "ids: user '%s' has id %u:%u, a session has those below %u", user->name,
-				user->uid, user->gid, IDS_WORKLOAD);
+		return err_code(e, ERANGE,
+				"ids: user '%s' has id %u:%u, a session has those below %u",
+				user->name, user->uid, user->gid, IDS_WORKLOAD);
 	if (mode == IDS_ROOT)
 		ret = layout_root(slice, out, e);
 	else if (mode == IDS_SUBIDS)
@@ -138,7 +144,8 @@ int idmap_write(const struct inside *in, pid_t child, struct err *e)
 }
 
 /* Cut one range of the inner map at the borders of the outer one's ranges. */
-static int compose_range(const struct id_range *r, const struct id_map *outer, struct id_map *out, struct err *e)
+static int compose_range(const struct id_range *r, const struct id_map *outer, struct id_map *out,
+			 struct err *e)
 {
 	uint32_t done = 0;
 
@@ -151,19 +158,23 @@ static int compose_range(const struct id_range *r, const struct id_map *outer, s
 
 			if (middle < o->inside || skip >= o->count)
 				continue;
-			count = o->count - skip < r->count - done ? o->count - skip : r->count - done;
+			count = o->count - skip < r->count - done ? o->count - skip
+								  : r->count - done;
 			if (out->n == IDS_RANGES_MAX)
-				return err_code(e, E2BIG, "ids: more than %d ranges", IDS_RANGES_MAX);
+				return err_code(e, E2BIG, "ids: more than %d ranges",
+						IDS_RANGES_MAX);
 			add(out, r->inside + done, o->outside + skip, count);
 		}
 		if (!count)
-			return err_code(e, ERANGE, "ids: %u is not mapped around the session", middle);
+			return err_code(e, ERANGE, "ids: %u is not mapped around the session",
+					middle);
 		done += count;
 	}
 	return 0;
 }
 
-int idmap_seen_from_host(const struct id_map *session, const struct id_map *outer, struct id_map *out, struct err *e)
+int idmap_seen_from_host(const struct id_map *session, const struct id_map *outer,
+			 struct id_map *out, struct err *e)
 {
 	struct id_map map = { .n = 0 };
 

@@ -27,5 +27,5 @@ must_check int idmap_write(const struct inside *in, pid_t child, struct err *e);
 
 /* What the session's maps look like from the host: the session namespace's, composed with the one
  * around it. For giving layers their owners, and for removing them later. */
-must_check int idmap_seen_from_host(const struct id_map *session, const struct id_map *outer, struct id_map *out,
-				    struct err *e);
+must_check int idmap_seen_from_host(const struct id_map *session, const struct id_map *outer,
+				    struct id_map *out, struct err *e);

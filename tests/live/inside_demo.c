@@ -103,7 +103,8 @@ static void file_make(int at, const char *name, const char *text, uid_t owner)
 {
 	int fd = openat(at, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
-	if (fd < 0 || write(fd, text, strlen(text)) < 0 || (geteuid() == 0 && fchown(fd, owner, owner) < 0))
+	if (fd < 0 || write(fd, text, strlen(text)) < 0 ||
+	    (geteuid() == 0 && fchown(fd, owner, owner) < 0))
 		die_errno(name);
 	close(fd);
 }
@@ -120,7 +121,7 @@ static struct mount_step *step_add(struct demo *d, enum mount_kind kind, const c
 {
 	struct mount_step *s = &d->steps[d->in.n_mounts++];
 
-	*s = (struct mount_step){ .kind = kind, .target = target, .upper = -1, .work = -1 };
+	*s = (struct mount_step) { .kind = kind, .target = target, .upper = -1, .work = -1 };
 	memset(s->lower, -1, sizeof(s->lower));
 	return s;
 }
@@ -131,7 +132,8 @@ static void lower_add(struct mount_step *s, int fd, enum mount_ids ids)
 	s->lower_ids_each[s->n_lower++] = (unsigned char)ids;
 }
 
-static struct mount_step *overlay_add(struct demo *d, const char *target, const char *layer, uid_t owner)
+static struct mount_step *overlay_add(struct demo *d, const char *target, const char *layer,
+				      uid_t owner)
 {
 	struct mount_step *s = step_add(d, MOUNT_OVERLAY, target);
 	char name[64];
@@ -155,7 +157,9 @@ static void bind_add(struct demo *d, const char *target, const char *source, uns
 
 static void skeleton_fill(int skeleton)
 {
-	static const char *const dirs[] = { "usr", "workspace", "tmp", "run", "dev", "proc", "etc" };
+	static const char *const dirs[] = {
+		"usr", "workspace", "tmp", "run", "dev", "proc", "etc"
+	};
 	static const char *const links[] = { "bin", "lib", "lib64", "sbin" };
 	char text[32];
 
@@ -170,7 +174,8 @@ static void skeleton_fill(int skeleton)
 
 static void layers_add(struct demo *d)
 {
-	int skeleton = dir_make(d->dir, "skeleton", 0, 0), base = dir_make(d->dir, "base", d->owner, d->owner);
+	int skeleton = dir_make(d->dir, "skeleton", 0, 0),
+	    base = dir_make(d->dir, "base", d->owner, d->owner);
 	struct mount_step *s;
 
 	skeleton_fill(skeleton);
@@ -211,15 +216,36 @@ static enum ids_mode mode_of(const char *name)
 	return str_eq(name, "root") ? IDS_ROOT : str_eq(name, "subids") ? IDS_SUBIDS : IDS_SINGLE;
 }
 
+/* The caller's first range, by his number, as the stage of the live tests writes it. */
+static struct id_range range_of(const char *file, uid_t uid)
+{
+	struct id_range r = { 0 };
+	unsigned owner, first, count;
+	FILE *f = fopen(file, "re");
+
+	while (f && !r.count && fscanf(f, "%u:%u:%u\n", &owner, &first, &count) == 3)
+		if (owner == uid)
+			r = (struct id_range) { 0, first, count };
+	if (f)
+		fclose(f);
+	return r;
+}
+
 static void demo_fill(struct demo *d, const char *mode, const char *dir, const char *program)
 {
-	struct host host = { .uid = getuid(), .gid = getgid(), .sub_uids = { 0, 200000, 65536 },
-			     .sub_gids = { 0, 200000, 65536 } };
+	struct host host = { .uid = getuid(),
+			     .gid = getgid(),
+			     .sub_uids = range_of("/etc/subuid", getuid()),
+			     .sub_gids = range_of("/etc/subgid", getuid()) };
 	struct policy_user user = { .name = (char *)"openhands", .uid = 1000, .gid = 0 };
 	struct err e = { 0 };
 
-	d->in = (struct inside){ .userns = -1, .owner_userns = -1, .lock = -1, .hostname = "sandbox",
-				 .die_with_parent = true, .mounts = d->steps };
+	d->in = (struct inside) { .userns = -1,
+				  .owner_userns = -1,
+				  .lock = -1,
+				  .hostname = "sandbox",
+				  .die_with_parent = true,
+				  .mounts = d->steps };
 	if (idmap_layout(mode_of(mode), SLICE, &host, &user, &d->in, &e) < 0)
 		die(&e);
 	d->owner = d->in.mode == IDS_ROOT ? 4321 : 0;
@@ -239,7 +265,8 @@ static void namespaces_make(struct demo *d)
 
 	if (d->in.mode != IDS_ROOT)
 		return;
-	d->in.userns = ids_userns(proc, &d->in.session_uids, &d->in.session_gids, d->in.init_uid, &e);
+	d->in.userns =
+		ids_userns(proc, &d->in.session_uids, &d->in.session_gids, d->in.init_uid, &e);
 	if (d->in.userns < 0)
 		die(&e);
 	d->in.owner_userns = ids_userns(proc, &owner, &owner, d->in.init_uid, &e);
@@ -323,8 +350,8 @@ static void bench(struct demo *d, unsigned count)
 	if (!times)
 		die_errno("bench");
 	qsort(times, count, sizeof(*times), by_size);
-	printf("clone to exec, us: p50 %.0f p90 %.0f p99 %.0f\n", times[count / 2], times[count * 9 / 10],
-	       times[count * 99 / 100]);
+	printf("clone to exec, us: p50 %.0f p90 %.0f p99 %.0f\n", times[count / 2],
+	       times[count * 9 / 10], times[count * 99 / 100]);
 	free(times);
 }
 

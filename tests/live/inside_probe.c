@@ -43,8 +43,9 @@ static const char *answer(long ret)
 
 static void status_lines(const char *who)
 {
-	static const char *const wanted[] = { "Uid:",	 "Gid:",    "Groups:", "CapInh:",     "CapPrm:",
-					      "CapEff:", "CapBnd:", "CapAmb:", "NoNewPrivs:" };
+	static const char *const wanted[] = { "Uid:",	 "Gid:",    "Groups:",
+					      "CapInh:", "CapPrm:", "CapEff:",
+					      "CapBnd:", "CapAmb:", "NoNewPrivs:" };
 	FILE *f = fopen("/proc/self/status", "re");
 	char line[512];
 
@@ -67,7 +68,8 @@ static void descriptors(void)
 
 	while (d && (entry = readdir(d)))
 		if (entry->d_name[0] != '.' && atoi(entry->d_name) != dirfd(d))
-			len += (size_t)snprintf(text + len, sizeof(text) - len, " %s", entry->d_name);
+			len += (size_t)snprintf(text + len, sizeof(text) - len, " %s",
+						entry->d_name);
 	say("init fds%s", text);
 	if (d)
 		closedir(d);
@@ -121,20 +123,28 @@ static void owner_of(const char *who, const char *path)
 
 static void files_as(const char *who)
 {
-	say("%s create /workspace/made %s", who, answer(try_open("/workspace/made", O_WRONLY | O_CREAT)));
-	say("%s append /workspace/file %s", who, answer(try_open("/workspace/file", O_WRONLY | O_APPEND)));
-	say("%s rename /workspace/dir %s", who, answer(rename("/workspace/dir", "/workspace/moved")));
+	char made[64];
+
+	(void)snprintf(made, sizeof(made), "/workspace/%s", who);
+	say("%s create /workspace/%s %s", who, who, answer(try_open(made, O_WRONLY | O_CREAT)));
+	say("%s append /workspace/file %s", who,
+	    answer(try_open("/workspace/file", O_WRONLY | O_APPEND)));
+	say("%s rename /workspace/dir %s", who,
+	    answer(rename("/workspace/dir", "/workspace/moved")));
 	say("%s create /usr/made %s", who, answer(try_open("/usr/made", O_WRONLY | O_CREAT)));
 	say("%s create /tmp/made %s", who, answer(try_open("/tmp/made", O_WRONLY | O_CREAT)));
 	say("%s create /run/made %s", who, answer(try_open("/run/made", O_WRONLY | O_CREAT)));
 	say("%s create /dev/made %s", who, answer(try_open("/dev/made", O_WRONLY | O_CREAT)));
 	say("%s write /dev/null %s", who, answer(try_open("/dev/null", O_WRONLY)));
-	say("%s write /proc/sys/kernel/hostname %s", who, answer(try_open("/proc/sys/kernel/hostname", O_WRONLY)));
-	say("%s write /proc/sysrq-trigger %s", who, answer(try_open("/proc/sysrq-trigger", O_WRONLY)));
+	say("%s write /proc/sys/kernel/hostname %s", who,
+	    answer(try_open("/proc/sys/kernel/hostname", O_WRONLY)));
+	say("%s write /proc/sysrq-trigger %s", who,
+	    answer(try_open("/proc/sysrq-trigger", O_WRONLY)));
 	say("%s read /proc/kallsyms %ld", who, readable_bytes("/proc/kallsyms"));
 	say("%s read /etc/shadow %s", who, answer(try_open("/etc/shadow", O_RDONLY)));
 	for (unsigned i = 0; i < 5; i++) {
-		static const char *const paths[] = { "/", "/workspace/file", "/usr/bin", "/tmp", "/dev/pts" };
+		static const char *const paths[] = { "/", "/workspace/file", "/usr/bin", "/tmp",
+						     "/dev/pts" };
 
 		owner_of(who, paths[i]);
 	}
@@ -149,7 +159,8 @@ static void powers_as(const char *who)
 	say("%s stat /proc/1 %s", who, answer(access("/proc/1", F_OK)));
 	say("%s mount %s", who, answer(mount("x", "/tmp", "tmpfs", 0, NULL)));
 	say("%s umount %s", who, answer(umount2("/proc", MNT_DETACH)));
-	say("%s remount %s", who, answer(mount(NULL, "/proc/sys", NULL, MS_REMOUNT | MS_BIND, NULL)));
+	say("%s remount %s", who,
+	    answer(mount(NULL, "/proc/sys", NULL, MS_REMOUNT | MS_BIND, NULL)));
 	say("%s mknod %s", who, answer(mknod("/tmp/node", S_IFCHR | 0666, 0x0103)));
 	say("%s sethostname %s", who, answer(sethostname("x", 1)));
 	say("%s setuid-init %s", who, answer(setresuid((uid_t)-1, 65520, (uid_t)-1)));
@@ -207,7 +218,8 @@ int main(int argc, char **argv)
 	file_lines("uidmap", "/proc/self/uid_map");
 	say("init dumpable %d", prctl(PR_GET_DUMPABLE));
 	say("init setuid0 %s", answer(setresuid((uid_t)-1, 0, (uid_t)-1)));
-	say("init open /usr for writing %s", answer(try_open("/usr/made-by-init", O_WRONLY | O_CREAT)));
+	say("init open /usr for writing %s",
+	    answer(try_open("/usr/made-by-init", O_WRONLY | O_CREAT)));
 	as("root", 0, 0);
 	as("user", 1000, 0);
 	say("end");
