@@ -32,11 +32,6 @@ static int write_sysctls(const struct net_inside *net, int proc, struct err *e)
 	if (io_write_text(proc, "sys/net/ipv4/ip_unprivileged_port_start", "0", e) < 0 ||
 	    io_write_text(proc, "sys/net/ipv4/ping_group_range", range, e) < 0)
 		return -e->code;
-	/* No IPv6 beyond loopback: no rule outside has to know of it. Before the interface goes up,
-	 * or it would be given an address. A kernel without IPv6 has no such file. */
-	if (net->veth && io_write_text(proc, "sys/net/ipv6/conf/" ETH0 "/disable_ipv6", "1", e) < 0 &&
-	    e->code != ENOENT)
-		return -e->code;
 	return 0;
 }
 

@@ -8,12 +8,13 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
-#include <netlink/socket.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #define BATCH_MAX 32
 #define REQUEST_BYTES 1024
@@ -21,7 +22,7 @@
 #define ANSWER_BYTES 32768
 
 struct netlink {
-	struct nl_sock *sock;
+	int fd;
 	uint32_t seq; /* of the first request of this batch */
 	unsigned n, depth;
 	bool failed;
@@ -34,29 +35,43 @@ int netlink_open(int protocol, struct netlink **out, struct err *e)
 {
 	struct netlink *nl = calloc(1, sizeof(*nl));
 	int on = 1;
-	int r;
 
 	if (!nl)
 		return err_code(e, ENOMEM, "netlink: out of memory");
 	nl->seq = 1;
-	nl->sock = nl_socket_alloc();
-	if (!nl->sock) {
-		netlink_close(nl);
-		return err_code(e, ENOMEM, "netlink: out of memory");
+	/* A plain socket: libnl's own takes five more system calls to make one with a port number and
+	 * buffer sizes that nobody here needs. The kernel picks the port at the first send. */
+	nl->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+	if (nl->fd < 0) {
+		free(nl);
+		return err_errno(e, "open a netlink socket");
 	}
-	errno = 0;
-	r = nl_connect(nl->sock, protocol);
-	if (r < 0) {
-		r = errno ? err_errno(e, "open a netlink socket") :
-			    err_code(e, EIO, "open a netlink socket: %s", nl_geterror(r));
-		netlink_close(nl);
-		return r;
-	}
-	/* Errors are then short and say in words what the kernel disliked. */
-	(void)setsockopt(nl_socket_get_fd(nl->sock), SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
-	(void)setsockopt(nl_socket_get_fd(nl->sock), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
+	/* Errors are then short and say in words what the kernel disliked; without, they are long. */
+	(void)setsockopt(nl->fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
+	(void)setsockopt(nl->fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	*out = nl;
 	return 0;
+}
+
+int netlink_join(struct netlink *nl, unsigned group, struct err *e)
+{
+	if (setsockopt(nl->fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) < 0)
+		return err_errno(e, "listen to netlink group %u", group);
+	return 0;
+}
+
+int netlink_wait(struct netlink *nl, int timeout_ms, struct err *e)
+{
+	struct pollfd p = { .fd = nl->fd, .events = POLLIN };
+	char answer[ANSWER_BYTES];
+	int r = poll(&p, 1, timeout_ms);
+
+	if (r < 0 && errno != EINTR)
+		return err_errno(e, "netlink: wait");
+	/* What it says is read again by who asks; ENOBUFS means that there was more of it. */
+	while (r > 0 && recv(nl->fd, answer, sizeof(answer), MSG_DONTWAIT) >= 0)
+		;
+	return r != 0;
 }
 
 static void batch_clear(struct netlink *nl)
@@ -74,8 +89,7 @@ void netlink_close(struct netlink *nl)
 	if (!nl)
 		return;
 	batch_clear(nl);
-	if (nl->sock)
-		nl_socket_free(nl->sock);
+	(void)close(nl->fd);
 	free(nl);
 }
 
@@ -192,14 +206,14 @@ static int read_answers(struct netlink *nl, uint32_t last_seq, struct err *found
 	uint32_t first = UINT32_MAX;
 	bool complete = false;
 
-	for (;;) {
-		ssize_t got = recv(nl_socket_get_fd(nl->sock), answer, sizeof(answer), MSG_DONTWAIT);
+	while (!complete) {
+		ssize_t got = recv(nl->fd, answer, sizeof(answer), MSG_DONTWAIT);
 		int left = (int)got;
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0 && errno == EAGAIN)
-			return complete;
+			break;
 		if (got < 0)
 			return err_errno(e, "netlink: read the answer");
 		for (struct nlmsghdr *h = (struct nlmsghdr *)answer; nlmsg_ok(h, left); h = nlmsg_next(h, &left)) {
@@ -209,6 +223,7 @@ static int read_answers(struct netlink *nl, uint32_t last_seq, struct err *found
 			note_error(nl, h, &first, found);
 		}
 	}
+	return complete;
 }
 
 /* One send of the whole batch, the last request (a batch's end has none) asking for an answer. */
@@ -229,7 +244,7 @@ static int send_batch(struct netlink *nl, uint32_t *last_seq, struct err *e)
 	nlmsg_hdr(nl->msg[*last_seq - nl->seq])->nlmsg_flags |= NLM_F_ACK;
 	m.msg_iovlen = nl->n;
 	do
-		sent = sendmsg(nl_socket_get_fd(nl->sock), &m, 0);
+		sent = sendmsg(nl->fd, &m, 0);
 	while (sent < 0 && errno == EINTR);
 	return sent < 0 ? err_errno(e, "netlink: send") : 0;
 }
@@ -263,7 +278,7 @@ int netlink_send(struct netlink *nl, struct err *e)
 static int read_messages(struct netlink *nl, const char *what, netlink_each *each, void *arg, struct err *e)
 {
 	char answer[ANSWER_BYTES] __attribute__((aligned(8)));
-	ssize_t got = recv(nl_socket_get_fd(nl->sock), answer, sizeof(answer), 0);
+	ssize_t got = recv(nl->fd, answer, sizeof(answer), 0);
 	int left = (int)got;
 
 	if (got < 0)

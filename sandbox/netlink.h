@@ -45,6 +45,12 @@ must_check int netlink_send(struct netlink *nl, struct err *e);
 typedef int netlink_each(unsigned type, const void *payload, size_t len, void *arg);
 must_check int netlink_ask(struct netlink *nl, netlink_each *each, void *arg, struct err *e);
 
+/* Hear of what happens to a group's objects (RTNLGRP_LINK). */
+must_check int netlink_join(struct netlink *nl, unsigned group, struct err *e);
+
+/* Wait until something is heard, and forget it. 1, or 0 when the time is over. */
+must_check int netlink_wait(struct netlink *nl, int timeout_ms, struct err *e);
+
 /* The payload of the first attribute of a kind, NULL without. `size` (NULL: four bytes at least,
  * as numbers have) is filled with its length. */
 const void *netlink_find(const void *attrs, size_t len, unsigned attr, size_t *size);

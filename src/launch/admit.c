@@ -108,28 +108,20 @@ static int send_delete(struct netlink *nl, struct err *first)
 	return -first->code;
 }
 
-static void remove_one(struct netlink *nl, void (*add)(struct netlink *, unsigned, const struct admit *),
-		       const struct admit *a, struct err *first)
-{
-	add_marker(nl, NFNL_MSG_BATCH_BEGIN);
-	add(nl, NFT_MSG_DELSETELEM, a);
-	(void)send_delete(nl, first); /* kept in *first */
-}
-
-int admit_remove(const struct admit *a, struct err *e)
+int admit_remove_nat(const struct admit *a, struct err *e)
 {
 	autonetlink struct netlink *nl = NULL;
 	struct err first = { 0 };
 
 	if (netlink_open(NETLINK_NETFILTER, &nl, e) < 0)
 		return -e->code;
-	remove_one(nl, add_port, a, &first);
-	if (a->nat)
-		remove_one(nl, add_nat, a, &first);
-	for (unsigned i = 0; a->nat && i < a->resolvers.n; i++) {
+	add_marker(nl, NFNL_MSG_BATCH_BEGIN);
+	add_nat(nl, NFT_MSG_DELSETELEM, a);
+	(void)send_delete(nl, &first); /* kept in `first` */
+	for (unsigned i = 0; i < a->resolvers.n; i++) {
 		add_marker(nl, NFNL_MSG_BATCH_BEGIN);
 		add_resolver(nl, NFT_MSG_DELSETELEM, a, i);
-		(void)send_delete(nl, &first); /* kept in `first` */
+		(void)send_delete(nl, &first); /* the same */
 	}
 	if (!first.code)
 		return 0;

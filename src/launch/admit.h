@@ -23,8 +23,11 @@ struct admit {
  * ruleset is not there. Doing it twice is no error. */
 must_check int admit_add(const struct admit *a, struct err *e);
 
-/* The reverse. Elements that are not there, or no ruleset, are no error. */
-must_check int admit_remove(const struct admit *a, struct err *e);
+/* Take the way out back. Elements that are not there, or no ruleset, are no error. The port's own
+ * element stays for as long as the ruleset: port, link address and address belong together in
+ * every session that ever has the slot, and the end of a session need not wait for the kernel,
+ * which lets nobody close such a socket before all that was deleted is gone. */
+must_check int admit_remove_nat(const struct admit *a, struct err *e);
 
 /* The interface forwards only because we switched it on: it forwards for sessions alone. */
 must_check int admit_uplink(const char *name, bool add, struct err *e);

@@ -69,7 +69,6 @@ static void add_bridge(struct netlink *nl, unsigned bridge, const char *name)
 	slot_mac(slot_gateway(bridge), mac);
 	netlink_add(nl, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &link, sizeof(link), "make the bridge");
 	netlink_str(nl, IFLA_IFNAME, name);
-	netlink_u32(nl, IFLA_MTU, BRIDGE_MTU);
 	netlink_u32(nl, IFLA_GROUP, BRIDGE_GROUP);
 	/* Fixed: a bridge takes the lowest address of its ports otherwise. */
 	netlink_put(nl, IFLA_ADDRESS, mac, sizeof(mac));
@@ -119,6 +118,7 @@ static int check_is_ours(const char *name, unsigned bridge, struct err *e)
 
 int bridge_up(unsigned bridge, struct err *e)
 {
+	struct ifinfomsg same = { .ifi_index = BRIDGE_INDEX(bridge) };
 	struct ifinfomsg up = { .ifi_index = BRIDGE_INDEX(bridge), .ifi_flags = IFF_UP, .ifi_change = IFF_UP };
 	autonetlink struct netlink *nl = NULL;
 	char name[16];
@@ -135,6 +135,9 @@ int bridge_up(unsigned bridge, struct err *e)
 	/* Before it is up: IPv6 gives an address of its own to what goes up. */
 	if (write_sysctls(name, e) < 0)
 		return err_wrap(e, "%s", name);
+	/* Set later than made, or the bridge would follow its ports: up and down with each session. */
+	netlink_add(nl, RTM_SETLINK, 0, &same, sizeof(same), "set the bridge's MTU");
+	netlink_u32(nl, IFLA_MTU, BRIDGE_MTU);
 	add_address(nl, bridge);
 	netlink_add(nl, RTM_SETLINK, 0, &up, sizeof(up), "bring the bridge up");
 	if (netlink_send(nl, e) < 0)

@@ -18,6 +18,8 @@
 #include "session/slot.h"
 
 #define PEER_NAME "eth0"
+#define SETTLE_MS 2000
+#define SETTLE_TRIES 1000 /* every change of any link of the host wakes us */
 
 /* What a port may do: speak to the bridge itself, from its one known address. A kernel that lacks
  * one of these skips it; the firewall holds each of them a second time. */
@@ -115,12 +117,6 @@ static void add_port_flags(struct netlink *nl, uint32_t slot)
 		netlink_u8(nl, port_flags[i].attr, port_flags[i].value);
 	netlink_end_nest(nl);
 	netlink_end_nest(nl);
-	/* No IPv6 address, so no timers and no multicast for one, on a link that is only a port. */
-	netlink_nest(nl, IFLA_AF_SPEC);
-	netlink_nest(nl, AF_INET6);
-	netlink_u8(nl, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
-	netlink_end_nest(nl);
-	netlink_end_nest(nl);
 }
 
 /* Where frames for the session's address go, as the bridge's forwarding entry. */
@@ -138,7 +134,10 @@ static void add_forwarding_entry(struct netlink *nl, uint32_t slot, const struct
 	netlink_put(nl, NDA_LLADDR, a->mac, sizeof(a->mac));
 }
 
-static void add_neighbour(struct netlink *nl, unsigned type, uint32_t slot, const struct admit *a)
+/* An address has the same link address in every session that ever has it, so the entry may stay
+ * for as long as the bridge does: no end of a session waits for the lock that its own dying
+ * namespace holds. */
+static void add_neighbour(struct netlink *nl, uint32_t slot, const struct admit *a)
 {
 	struct ndmsg entry = {
 		.ndm_family = AF_INET,
@@ -146,11 +145,9 @@ static void add_neighbour(struct netlink *nl, unsigned type, uint32_t slot, cons
 		.ndm_state = NUD_PERMANENT,
 	};
 
-	netlink_add(nl, type, type == RTM_NEWNEIGH ? NLM_F_CREATE | NLM_F_REPLACE : 0, &entry, sizeof(entry),
-		    "neighbour entry");
+	netlink_add(nl, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &entry, sizeof(entry), "add the neighbour");
 	netlink_u32(nl, NDA_DST, htonl(a->address));
-	if (type == RTM_NEWNEIGH)
-		netlink_put(nl, NDA_LLADDR, a->mac, sizeof(a->mac));
+	netlink_put(nl, NDA_LLADDR, a->mac, sizeof(a->mac));
 }
 
 static int send_link(struct netlink *nl, uint32_t slot, const struct admit *a, pid_t child, struct err *e)
@@ -160,7 +157,7 @@ static int send_link(struct netlink *nl, uint32_t slot, const struct admit *a, p
 	add_veth(nl, slot, a, child);
 	add_port_flags(nl, slot);
 	add_forwarding_entry(nl, slot, a);
-	add_neighbour(nl, RTM_NEWNEIGH, slot, a);
+	add_neighbour(nl, slot, a);
 	netlink_add(nl, RTM_SETLINK, 0, &up, sizeof(up), "bring the link up");
 	return netlink_send(nl, e);
 }
@@ -279,32 +276,18 @@ int net_up(const struct plan *p, const struct record *r, pid_t child, struct err
 	return 0;
 }
 
-static int remove_neighbour(uint32_t slot, const struct admit *a, struct err *e)
-{
-	autonetlink struct netlink *nl = NULL;
-
-	if (netlink_open(NETLINK_ROUTE, &nl, e) < 0)
-		return -e->code;
-	add_neighbour(nl, RTM_DELNEIGH, slot, a);
-	if (netlink_send(nl, e) < 0 && e->code != ENOENT && e->code != ENODEV)
-		return -e->code;
-	return 0;
-}
-
-static int take_down(struct slots *s, uint32_t slot, struct err *e)
+static int close_way_out(struct slots *s, uint32_t slot, struct err *e)
 {
 	struct err first = { 0 }, next = { 0 };
 	struct admit a;
 
 	fill_admit(slot, &a);
-	a.nat = slots_nat(s, slot, &a.resolvers);
-	if (admit_remove(&a, &next) < 0)
+	(void)slots_nat(s, slot, &a.resolvers); /* the caller knows that it may */
+	if (admit_remove_nat(&a, &next) < 0)
 		err_keep(&first, &next);
 	else
 		slots_set_nat(s, slot, NULL);
-	if (a.nat && !slots_nat_count(s) && bridge_close_way_out(s, &next) < 0)
-		err_keep(&first, &next);
-	if (remove_neighbour(slot, &a, &next) < 0)
+	if (!slots_nat_count(s) && bridge_close_way_out(s, &next) < 0)
 		err_keep(&first, &next);
 	if (!first.code)
 		return 0;
@@ -322,10 +305,66 @@ int net_down(const struct record *r, struct err *e)
 	if (slots_open(&s, e) < 0)
 		return err_wrap(e, "network");
 	/* The link itself goes with its namespace, unwatched: removing it here would wait for all
-	 * readers in the kernel. Without elements it says nothing to nobody. When the slot is another
-	 * session's by now, this one's elements went before. */
-	if (slots_is_taken(&s, r->slot, r->id))
-		result = take_down(&s, r->slot, e);
+	 * readers in the kernel. When the slot is another session's by now, nothing is left to do. */
+	if (slots_is_taken(&s, r->slot, r->id) && slots_nat(&s, r->slot, NULL))
+		result = close_way_out(&s, r->slot, e);
 	slots_close(&s);
 	return result < 0 ? err_wrap(e, "network") : 0;
+}
+
+/* A link that the kernel has not brought into use yet drops what is sent, which its queueing
+ * discipline's name tells. Other links that the socket has heard of do not count. */
+struct settling {
+	int index;
+	bool waiting;
+};
+
+static int see_link(unsigned type, const void *payload, size_t len, void *arg)
+{
+	const struct ifinfomsg *link = payload;
+	struct settling *s = arg;
+	const char *qdisc;
+	size_t size;
+
+	if (type != RTM_NEWLINK || len < NLMSG_ALIGN(sizeof(*link)) || link->ifi_index != s->index)
+		return 0;
+	qdisc = netlink_find(link + 1, len - sizeof(*link), IFLA_QDISC, &size);
+	s->waiting = qdisc && size == sizeof("noop") && memcmp(qdisc, "noop", size) == 0;
+	return 0;
+}
+
+/* Asking makes newer kernels do it at once; older ones (before 6.8) say when they have. */
+static int settle(struct netlink *nl, int index, struct err *e)
+{
+	struct ifinfomsg link = { .ifi_index = index };
+	struct settling s = { .index = index };
+
+	for (unsigned tries = 0; tries < SETTLE_TRIES; tries++) {
+		int r;
+
+		netlink_add(nl, RTM_GETLINK, 0, &link, sizeof(link), "look at the link");
+		if (netlink_ask(nl, see_link, &s, e) < 0)
+			return -e->code;
+		if (!s.waiting)
+			return 0;
+		r = netlink_wait(nl, SETTLE_MS, e);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			break;
+	}
+	return err_code(e, ETIMEDOUT, "interface %d did not come into use", index);
+}
+
+int net_settle(const struct record *r, struct err *e)
+{
+	autonetlink struct netlink *nl = NULL;
+
+	if (!r->link[0])
+		return 0;
+	if (netlink_open(NETLINK_ROUTE, &nl, e) < 0 || netlink_join(nl, RTNLGRP_LINK, e) < 0 ||
+	    settle(nl, BRIDGE_LINK_INDEX(r->slot), e) < 0 ||
+	    settle(nl, BRIDGE_INDEX(slot_bridge(r->slot)), e) < 0)
+		return err_wrap(e, "network");
+	return 0;
 }

@@ -25,8 +25,13 @@ must_check int net_inside_fill(const struct plan *p, uint32_t slot, struct net_i
 /* Connect the held child. Makes the bridge and the ruleset first where they are missing. */
 must_check int net_up(const struct plan *p, const struct record *r, pid_t child, struct err *e);
 
-/* Take the session out of the ruleset, and its link away if it has outlived its namespace. The
- * last session that went out takes the forwarding switches back. */
+/* Wait until the session can be reached at its address: call it when the executor is ready, before
+ * telling anybody the address. The kernel brings a link into use behind our back, and what is
+ * sent before is lost: a connection then takes a second more. */
+must_check int net_settle(const struct record *r, struct err *e);
+
+/* Take back what the session may that others may not: its way out. The last one that went out
+ * takes the forwarding switches back. Its link goes with its namespace. */
 must_check int net_down(const struct record *r, struct err *e);
 
 /* Remove bridges and ruleset when no session is left; nothing happens while there is one. */
