@@ -21,5 +21,9 @@ libcli_a_SOURCES += src/cli/stop.c
 #ohsandbox_LDFLAGS = $(AM_LDFLAGS) $(CLI_LINK)
 #ohsandbox_LDADD = $(HOST_ARCHIVES) $(HOST_LIBS)
 
-# The shell's completion; the file's name is the command's.
-#dist_completion_DATA += src/cli/completion/ohsandbox
+# Completion for bash, zsh and fish, each where its shell looks.
+dist_completion_DATA += completions/ohsandbox
+zshcompletiondir = $(datadir)/zsh/vendor-completions
+dist_zshcompletion_DATA = completions/_ohsandbox
+fishcompletiondir = $(datadir)/fish/vendor_completions.d
+dist_fishcompletion_DATA = completions/ohsandbox.fish
