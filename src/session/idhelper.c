@@ -183,44 +183,70 @@ static int receive_answer(int fd, struct answer *a, struct err *e)
 	return 0;
 }
 
-static int let_go_and_wait(pid_t child, int fd, const struct id_map *uids, const struct id_map *gids,
-			   struct answer *a, struct err *e)
+/* Close our end, by which a helper that still waits ends, and reap it. */
+static int reap(struct idhelper *h, struct err *e)
 {
-	if (idhelper_map(child, uids, gids, e) < 0)
+	drop_fd(&h->fd);
+	return wait_for(h->child, e);
+}
+
+int idhelper_start(const struct id_map *uids, const struct id_map *gids, int (*work)(void *arg, struct err *e),
+		   void *arg, struct idhelper *out, struct err *e)
+{
+	struct idhelper h;
+	autoclose int theirs = -1;
+	struct err later;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_errno(e, "make a socket pair");
+	h.fd = pair[0];
+	theirs = pair[1];
+	h.child = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+	if (h.child == 0) {
+		drop_fd(&h.fd);
+		helper_main(theirs, work, arg);
+	}
+	if (h.child < 0) {
+		(void)err_errno(e, "make a user namespace");
+		drop_fd(&h.fd);
 		return -e->code;
-	if (send(fd, "g", 1, MSG_NOSIGNAL) != 1)
-		return err_errno(e, "start a helper process");
-	return receive_answer(fd, a, e);
+	}
+	drop_fd(&theirs);
+	if (idhelper_map(h.child, uids, gids, e) == 0) {
+		if (send(h.fd, "g", 1, MSG_NOSIGNAL) == 1) {
+			*out = h;
+			return 0;
+		}
+		(void)err_errno(e, "start a helper process");
+	}
+	(void)reap(&h, &later); /* the first error counts */
+	return -e->code;
+}
+
+int idhelper_finish(struct idhelper *h, struct err *e)
+{
+	struct answer a = { 0 };
+	struct err later;
+	int result = receive_answer(h->fd, &a, e);
+
+	if (result < 0) {
+		(void)reap(h, &later); /* the first error counts */
+		return result;
+	}
+	if (reap(h, e) < 0)
+		return -e->code;
+	if (a.result < 0)
+		*e = a.err;
+	return a.result;
 }
 
 int idhelper_run(const struct id_map *uids, const struct id_map *gids, int (*work)(void *arg, struct err *e),
 		 void *arg, struct err *e)
 {
-	autoclose int ours = -1, theirs = -1;
-	struct answer a = { 0 };
-	struct err ignored;
-	pid_t child;
-	int pair[2], result;
+	struct idhelper h;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_errno(e, "make a socket pair");
-	ours = pair[0];
-	theirs = pair[1];
-	child = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
-	if (child < 0)
-		return err_errno(e, "make a user namespace");
-	if (child == 0) {
-		drop_fd(&ours);
-		helper_main(theirs, work, arg);
-	}
-	drop_fd(&theirs);
-	result = let_go_and_wait(child, ours, uids, gids, &a, e);
-	drop_fd(&ours); /* without go the child ends by it */
-	if (wait_for(child, result < 0 ? &ignored : e) < 0 && result >= 0)
-		result = -e->code;
-	if (result < 0)
-		return result;
-	if (a.result < 0)
-		*e = a.err;
-	return a.result;
+	if (idhelper_start(uids, gids, work, arg, &h, e) < 0)
+		return -e->code;
+	return idhelper_finish(&h, e);
 }

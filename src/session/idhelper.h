@@ -19,3 +19,14 @@ must_check int idhelper_map(pid_t child, const struct id_map *uids, const struct
  * lost; descriptors are shared. */
 must_check int idhelper_run(const struct id_map *uids, const struct id_map *gids,
 			    int (*work)(void *arg, struct err *e), void *arg, struct err *e);
+
+/* The same in two halves, for a helper that is talked to while it works. After a start that
+ * succeeded, finish waits for it. */
+struct idhelper {
+	pid_t child;
+	int fd;
+};
+
+must_check int idhelper_start(const struct id_map *uids, const struct id_map *gids,
+			      int (*work)(void *arg, struct err *e), void *arg, struct idhelper *out, struct err *e);
+must_check int idhelper_finish(struct idhelper *h, struct err *e);

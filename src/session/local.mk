@@ -1,7 +1,11 @@
 # src/session - what exists on the host for a session. One module a line.
 noinst_LIBRARIES += libsession.a
 libsession_a_SOURCES =
-libsession_a_SOURCES += src/session/changes.h
+libsession_a_SOURCES += src/session/changes.c src/session/changes.h
+libsession_a_SOURCES += src/session/changes_compare.c
+libsession_a_SOURCES += src/session/changes_pass.c src/session/changes_parts.h
+libsession_a_SOURCES += src/session/changes_read.c
+libsession_a_SOURCES += src/session/stack.c src/session/stack.h
 libsession_a_SOURCES += src/session/idhelper.c src/session/idhelper.h
 libsession_a_SOURCES += src/session/overlay.c src/session/overlay.h
 libsession_a_SOURCES += src/session/remove.c src/session/remove.h
