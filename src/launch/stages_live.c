@@ -173,10 +173,12 @@ int stage_clone_up(struct launch *l, struct err *e)
 
 	if (fill_inside(l, e) < 0 || spawn(in, l->cgroup.dir, &l->pid, &l->pidfd, e) < 0)
 		return -e->code;
-	/* The child has its own. */
+	/* The child has its own. What the layers were opened by would keep them on the disk when they
+	 * are removed, and make the last close pay for that. */
 	drop_fd(&in->gate);
 	drop_fd(&in->ctl);
 	drop_fd(&in->program);
+	overlay_close(l->plan);
 	if (session_note(l->session, e, "init %d %llu", l->pid, (unsigned long long)start_time(l->pid)) < 0)
 		return -e->code;
 	return idmap_write(in, l->pid, e);
