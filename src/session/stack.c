@@ -75,9 +75,9 @@ int stack_top(const struct stack *s, unsigned first, struct view *out, struct er
 /* Where the part of a path that fits into one call ends. */
 static size_t chunk(const char *path)
 {
-	size_t n = strnlen(path, CHUNK_BYTES + 1);
+	size_t n = strnlen(path, CHUNK_BYTES);
 
-	if (n <= CHUNK_BYTES)
+	if (!path[n])
 		return n;
 	while (n && path[n] != '/')
 		n--;

@@ -19,3 +19,4 @@ check_PROGRAMS += tests/unit/test_options
 check_PROGRAMS += tests/unit/test_env_file
 check_PROGRAMS += tests/unit/test_client
 check_PROGRAMS += tests/unit/test_relay
+check_PROGRAMS += tests/unit/test_changes
