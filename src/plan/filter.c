@@ -52,17 +52,22 @@ static int call_nr(const char *name)
 static struct scmp_arg_cmp to_scmp(const struct seccomp_arg *arg)
 {
 	static const enum scmp_compare ops[] = {
-		[SECCOMP_MASKED_EQ] = SCMP_CMP_MASKED_EQ, [SECCOMP_NE] = SCMP_CMP_NE, [SECCOMP_LT] = SCMP_CMP_LT,
-		[SECCOMP_LE] = SCMP_CMP_LE,		  [SECCOMP_GE] = SCMP_CMP_GE, [SECCOMP_GT] = SCMP_CMP_GT,
+		[SECCOMP_MASKED_EQ] = SCMP_CMP_MASKED_EQ,
+		[SECCOMP_NE] = SCMP_CMP_NE,
+		[SECCOMP_LT] = SCMP_CMP_LT,
+		[SECCOMP_LE] = SCMP_CMP_LE,
+		[SECCOMP_GE] = SCMP_CMP_GE,
+		[SECCOMP_GT] = SCMP_CMP_GT,
 	};
 
 	if (arg->op == SECCOMP_MASKED_EQ)
-		return (struct scmp_arg_cmp){ arg->index, SCMP_CMP_MASKED_EQ, arg->mask, arg->value };
-	return (struct scmp_arg_cmp){ arg->index, ops[arg->op], arg->value, 0 };
+		return (struct scmp_arg_cmp) { arg->index, SCMP_CMP_MASKED_EQ, arg->mask,
+					       arg->value };
+	return (struct scmp_arg_cmp) { arg->index, ops[arg->op], arg->value, 0 };
 }
 
-static int add_rule(struct builder *b, uint32_t action, int nr, const struct seccomp_arg *args, unsigned n_args,
-		    const char *name, struct err *e)
+static int add_rule(struct builder *b, uint32_t action, int nr, const struct seccomp_arg *args,
+		    unsigned n_args, const char *name, struct err *e)
 {
 	struct scmp_arg_cmp compare[6];
 	int ret;
@@ -72,7 +77,8 @@ static int add_rule(struct builder *b, uint32_t action, int nr, const struct sec
 	ret = seccomp_rule_add_array(b->ctx, action, nr, n_args, compare);
 	/* A rule without conditions covers those with: nothing is lost. */
 	if (ret < 0 && ret != -EEXIST)
-		return err_code(e, -ret, "seccomp: the rule for '%s' is refused by libseccomp", name);
+		return err_code(e, -ret, "seccomp: the rule for '%s' is refused by libseccomp",
+				name);
 	return 0;
 }
 
@@ -120,7 +126,8 @@ static void drop_context(struct builder *b)
 
 static bool holds(const struct builder *b, const struct filter_wall *wall)
 {
-	return wall->when == FILTER_ALWAYS || (wall->when == FILTER_UNLESS_NESTED && !b->p->nested_userns) ||
+	return wall->when == FILTER_ALWAYS ||
+	       (wall->when == FILTER_UNLESS_NESTED && !b->p->nested_userns) ||
 	       (wall->when == FILTER_SINGLE_ID && b->single_id);
 }
 
@@ -131,8 +138,8 @@ static uint32_t refusal(int action, unsigned error)
 
 /* Call `each` for every name of a wall. */
 static int each_name(struct builder *b, const struct filter_wall *wall,
-		     int (*each)(struct builder *b, const struct filter_wall *wall, int nr, const char *name,
-				 struct err *e),
+		     int (*each)(struct builder *b, const struct filter_wall *wall, int nr,
+				 const char *name, struct err *e),
 		     struct err *e)
 {
 	char names[256];
@@ -149,12 +156,15 @@ static int each_name(struct builder *b, const struct filter_wall *wall,
 	return 0;
 }
 
-static int refuse_by_wall(struct builder *b, const struct filter_wall *wall, int nr, const char *name, struct err *e)
+static int refuse_by_wall(struct builder *b, const struct filter_wall *wall, int nr,
+			  const char *name, struct err *e)
 {
-	return add_rule(b, refusal(wall->action, wall->error), nr, wall->args, wall->n_args, name, e);
+	return add_rule(b, refusal(wall->action, wall->error), nr, wall->args, wall->n_args, name,
+			e);
 }
 
-static int narrow_by_wall(struct builder *b, const struct filter_wall *wall, int nr, const char *name, struct err *e)
+static int narrow_by_wall(struct builder *b, const struct filter_wall *wall, int nr,
+			  const char *name, struct err *e)
 {
 	size_t i = 0;
 
@@ -162,9 +172,10 @@ static int narrow_by_wall(struct builder *b, const struct filter_wall *wall, int
 		i++;
 	if (i == b->n_narrowed) {
 		if (i == NARROWED_MAX)
-			return err_code(e, E2BIG, "seccomp: more than %d calls are narrowed", NARROWED_MAX);
+			return err_code(e, E2BIG, "seccomp: more than %d calls are narrowed",
+					NARROWED_MAX);
 		b->narrowed[i] = (uint32_t)nr;
-		b->narrowed_errors[i] = (struct bpf_answer){ (uint32_t)nr, wall->error };
+		b->narrowed_errors[i] = (struct bpf_answer) { (uint32_t)nr, wall->error };
 		b->n_narrowed++;
 	}
 	return add_rule(b, SCMP_ACT_ALLOW, nr, wall->args, wall->n_args, name, e);
@@ -190,12 +201,14 @@ static int add_policy_rules(struct builder *b, bool refusals, bool with_conditio
 		bool refuses = rule->action == SECCOMP_REFUSE || rule->action == SECCOMP_KILL;
 		uint32_t action = refuses ? refusal(rule->action, rule->error) : SCMP_ACT_ALLOW;
 
-		if (rule->action == SECCOMP_OTHERWISE || refuses != refusals || (rule->n_args > 0) != with_conditions)
+		if (rule->action == SECCOMP_OTHERWISE || refuses != refusals ||
+		    (rule->n_args > 0) != with_conditions)
 			continue;
 		for (char **name = rule->calls; *name; name++) {
 			int nr = call_nr(*name);
 
-			if (nr >= 0 && add_rule(b, action, nr, rule->args, rule->n_args, *name, e) < 0)
+			if (nr >= 0 &&
+			    add_rule(b, action, nr, rule->args, rule->n_args, *name, e) < 0)
 				return -e->code;
 		}
 	}
@@ -204,8 +217,8 @@ static int add_policy_rules(struct builder *b, bool refusals, bool with_conditio
 
 static int build_refusals(struct builder *b, struct bpf *out, struct err *e)
 {
-	if (new_context(b, GO_ON_ACTION, e) < 0 || add_policy_rules(b, true, false, e) < 0 || add_walls(b, false, e) < 0 ||
-	    add_policy_rules(b, true, true, e) < 0)
+	if (new_context(b, GO_ON_ACTION, e) < 0 || add_policy_rules(b, true, false, e) < 0 ||
+	    add_walls(b, false, e) < 0 || add_policy_rules(b, true, true, e) < 0)
 		return -e->code;
 	return export(b, out, e);
 }
@@ -230,14 +243,18 @@ static int collect_otherwise(struct builder *b, struct err *e)
 	for (unsigned i = 0; i < b->p->n_rules; i++) {
 		const struct seccomp_rule *rule = &b->p->rules[i];
 
-		for (char **name = rule->calls; rule->action == SECCOMP_OTHERWISE && *name; name++) {
+		for (char **name = rule->calls; rule->action == SECCOMP_OTHERWISE && *name;
+		     name++) {
 			int nr = call_nr(*name);
 
 			if (nr < 0)
 				continue;
 			if (b->n_otherwise == OTHERWISE_MAX)
-				return err_code(e, E2BIG, "seccomp: more than %d calls in 'otherwise'", OTHERWISE_MAX);
-			b->otherwise[b->n_otherwise++] = (struct bpf_answer){ (uint32_t)nr, rule->error };
+				return err_code(e, E2BIG,
+						"seccomp: more than %d calls in 'otherwise'",
+						OTHERWISE_MAX);
+			b->otherwise[b->n_otherwise++] =
+				(struct bpf_answer) { (uint32_t)nr, rule->error };
 		}
 	}
 	return 0;
@@ -259,8 +276,10 @@ static int known_ranges(struct bpf_range *ranges, size_t *n, struct err *e)
 			continue;
 		}
 		if (*n == RANGES_MAX)
-			return err_code(e, E2BIG, "seccomp: the table of system calls has more than %d holes", RANGES_MAX);
-		ranges[(*n)++] = (struct bpf_range){ nr, nr };
+			return err_code(e, E2BIG,
+					"seccomp: the table of system calls has more than %d holes",
+					RANGES_MAX);
+		ranges[(*n)++] = (struct bpf_range) { nr, nr };
 	}
 	return 0;
 }
@@ -272,7 +291,8 @@ static int build_answers(struct builder *b, struct bpf *out, struct err *e)
 
 	if (collect_otherwise(b, e) < 0 || known_ranges(known, &n_known, e) < 0)
 		return -e->code;
-	return bpf_add_answers(out, b->otherwise, b->n_otherwise, known, n_known, b->p->default_error, ENOSYS, e);
+	return bpf_add_answers(out, b->otherwise, b->n_otherwise, known, n_known,
+			       b->p->default_error, ENOSYS, e);
 }
 
 struct parts {
@@ -301,13 +321,15 @@ static int join(const struct parts *parts, struct bpf *out, struct err *e)
 	allowances_end = out->len;
 	if (bpf_append(out, &parts->answers, e) < 0 ||
 	    bpf_redirect(out, 0, refusals_end, GO_ON, refusals_end, e) < 0 ||
-	    bpf_redirect(out, narrowing_from, narrowing_end, SECCOMP_RET_ALLOW, allowances_from, e) < 0 ||
+	    bpf_redirect(out, narrowing_from, narrowing_end, SECCOMP_RET_ALLOW, allowances_from,
+			 e) < 0 ||
 	    bpf_redirect(out, narrowing_from, narrowing_end, GO_ON, narrowing_end, e) < 0)
 		return -e->code;
 	return bpf_redirect(out, allowances_from, allowances_end, GO_ON, allowances_end, e);
 }
 
-static int build_part(struct builder *b, int (*build)(struct builder *b, struct bpf *out, struct err *e),
+static int build_part(struct builder *b,
+		      int (*build)(struct builder *b, struct bpf *out, struct err *e),
 		      struct bpf *out, struct err *e)
 {
 	int ret = build(b, out, e);
@@ -323,7 +345,8 @@ static int build_parts(struct builder *b, struct parts *parts, struct err *e)
 	    build_part(b, build_allowances, &parts->allowances, e) < 0 ||
 	    build_part(b, build_answers, &parts->answers, e) < 0)
 		return -e->code;
-	if (bpf_add_answers(&parts->narrowed_answers, b->narrowed_errors, b->n_narrowed, NULL, 0, 0, EPERM, e) < 0)
+	if (bpf_add_answers(&parts->narrowed_answers, b->narrowed_errors, b->n_narrowed, NULL, 0, 0,
+			    EPERM, e) < 0)
 		return -e->code;
 	return bpf_add_dispatch(&parts->dispatch, b->narrowed, b->n_narrowed, 0,
 				parts->narrowing.len + parts->narrowed_answers.len, e);
@@ -339,7 +362,8 @@ static void parts_clear(struct parts *parts)
 	bpf_clear(&parts->answers);
 }
 
-int filter_build(const struct policy *p, bool single_id, struct sock_filter **program, size_t *len, struct err *e)
+int filter_build(const struct policy *p, bool single_id, struct sock_filter **program, size_t *len,
+		 struct err *e)
 {
 	struct builder *b = calloc(1, sizeof(*b));
 	struct parts parts = { 0 };
@@ -371,7 +395,8 @@ void filter_library(char *text, size_t size)
 	snprintf(text, size, "libseccomp %u.%u.%u", v->major, v->minor, v->micro);
 }
 
-void filter_each_unknown(const struct policy *p, void (*each)(const char *name, void *arg), void *arg)
+void filter_each_unknown(const struct policy *p, void (*each)(const char *name, void *arg),
+			 void *arg)
 {
 	for (unsigned i = 0; i < p->n_rules; i++)
 		for (char **name = p->rules[i].calls; *name; name++)

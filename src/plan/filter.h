@@ -22,7 +22,7 @@ enum seccomp_action {
 	SECCOMP_REFUSE,	   /* answer `error` where the conditions hold, whatever else allows it */
 	SECCOMP_KILL,	   /* end the process where the conditions hold */
 	SECCOMP_OTHERWISE, /* answer `error` where nothing allows it; no conditions */
-	SECCOMP_ONLY,	   /* walls alone: without one of these conditions `error`, whatever allows it */
+	SECCOMP_ONLY, /* walls alone: without one of these conditions `error`, whatever allows it */
 };
 
 enum seccomp_op {
@@ -39,11 +39,12 @@ enum seccomp_op {
 /* The filter as a sealed memfd of struct sock_filter[], out of `cache_dir` where it has been made
  * before (then libseccomp does no work), else made and put there. `cache_dir` may be -1.
  * `single_id`: executor and workload share one id; the filter then keeps signals from the server. */
-must_check int filter_bytes(const struct policy *p, bool single_id, int cache_dir, int *memfd, struct err *e);
+must_check int filter_bytes(const struct policy *p, bool single_id, int cache_dir, int *memfd,
+			    struct err *e);
 
 /* Make it, without cache. The caller frees *program. */
-must_check int filter_build(const struct policy *p, bool single_id, struct sock_filter **program, size_t *len,
-			    struct err *e);
+must_check int filter_build(const struct policy *p, bool single_id, struct sock_filter **program,
+			    size_t *len, struct err *e);
 
 enum filter_when {
 	FILTER_ALWAYS,
@@ -66,7 +67,8 @@ const struct filter_wall *filter_walls(size_t *n);
 
 /* Call `each` for every name in the policy's rules that the library knows on no architecture: newer
  * than it, or a slip of the pen. */
-void filter_each_unknown(const struct policy *p, void (*each)(const char *name, void *arg), void *arg);
+void filter_each_unknown(const struct policy *p, void (*each)(const char *name, void *arg),
+			 void *arg);
 
 /* "libseccomp 2.5.4": what is cached depends on it. */
 void filter_library(char *text, size_t size);

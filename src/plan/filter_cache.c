@@ -33,7 +33,8 @@ static void hash_walls(struct sha256 *s)
 	const struct filter_wall *walls = filter_walls(&n);
 
 	for (size_t i = 0; i < n; i++) {
-		uint64_t numbers[] = { walls[i].action, walls[i].error, walls[i].n_args, walls[i].when };
+		uint64_t numbers[] = { walls[i].action, walls[i].error, walls[i].n_args,
+				       walls[i].when };
 
 		hash_text(s, walls[i].calls);
 		sha256_add(s, numbers, sizeof(numbers));
@@ -89,9 +90,11 @@ static int from_cache(int cache_dir, const char *name, int *memfd, struct err *e
 	ssize_t size;
 
 	if (file < 0)
-		return errno == ENOENT ? 0 : err_errno(e, "seccomp: open the cached filter %s", name);
+		return errno == ENOENT ? 0
+				       : err_errno(e, "seccomp: open the cached filter %s", name);
 	size = io_read_full(file, program, sizeof(program), &ignored);
-	if (size <= 0 || (size_t)size > sizeof(program) - sizeof(*program) || size % (ssize_t)sizeof(*program))
+	if (size <= 0 || (size_t)size > sizeof(program) - sizeof(*program) ||
+	    size % (ssize_t)sizeof(*program))
 		return 0;
 	return seal(program, (size_t)size, memfd, e) < 0 ? -e->code : 1;
 }

@@ -13,12 +13,13 @@
 void bpf_clear(struct bpf *b)
 {
 	free(b->at);
-	*b = (struct bpf){ 0 };
+	*b = (struct bpf) { 0 };
 }
 
 int bpf_add(struct bpf *b, uint16_t code, uint8_t jt, uint8_t jf, uint32_t k, struct err *e)
 {
-	struct bpf one = { .at = &(struct sock_filter){ .code = code, .jt = jt, .jf = jf, .k = k }, .len = 1 };
+	struct bpf one = { .at = &(struct sock_filter) { .code = code, .jt = jt, .jf = jf, .k = k },
+			   .len = 1 };
 
 	return bpf_append(b, &one, e);
 }
@@ -26,8 +27,11 @@ int bpf_add(struct bpf *b, uint16_t code, uint8_t jt, uint8_t jf, uint32_t k, st
 int bpf_append(struct bpf *b, const struct bpf *more, struct err *e)
 {
 	if (b->len + more->len > FILTER_INSTRUCTIONS_MAX)
-		return err_code(e, E2BIG, "seccomp: the filter has more than %d instructions: the policy has too many "
-					  "rules with conditions", FILTER_INSTRUCTIONS_MAX);
+		return err_code(
+			e, E2BIG,
+			"seccomp: the filter has more than %d instructions: the policy has too many "
+			"rules with conditions",
+			FILTER_INSTRUCTIONS_MAX);
 	if (b->len + more->len > b->room) {
 		size_t room = (b->len + more->len) * 2;
 		struct sock_filter *grown = reallocarray(b->at, room, sizeof(*grown));
@@ -42,13 +46,15 @@ int bpf_append(struct bpf *b, const struct bpf *more, struct err *e)
 	return 0;
 }
 
-int bpf_redirect(struct bpf *b, size_t from, size_t to, uint32_t value, size_t target, struct err *e)
+int bpf_redirect(struct bpf *b, size_t from, size_t to, uint32_t value, size_t target,
+		 struct err *e)
 {
 	if (to > b->len || target < to)
 		return err_code(e, EINVAL, "seccomp: a filter cannot jump back");
 	for (size_t i = from; i < to; i++)
 		if (b->at[i].code == (BPF_RET | BPF_K) && b->at[i].k == value)
-			b->at[i] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)(target - i - 1));
+			b->at[i] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA,
+								(uint32_t)(target - i - 1));
 	return 0;
 }
 
@@ -62,8 +68,9 @@ static int add_return(struct bpf *b, unsigned error, struct err *e)
 	return bpf_add(b, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | (error & SECCOMP_RET_DATA), e);
 }
 
-int bpf_add_answers(struct bpf *b, const struct bpf_answer *errors, size_t n_errors, const struct bpf_range *known,
-		    size_t n_known, unsigned known_error, unsigned unknown_error, struct err *e)
+int bpf_add_answers(struct bpf *b, const struct bpf_answer *errors, size_t n_errors,
+		    const struct bpf_range *known, size_t n_known, unsigned known_error,
+		    unsigned unknown_error, struct err *e)
 {
 	if (add_load_nr(b, e) < 0)
 		return -e->code;
@@ -80,12 +87,14 @@ int bpf_add_answers(struct bpf *b, const struct bpf_answer *errors, size_t n_err
 	return add_return(b, unknown_error, e);
 }
 
-int bpf_add_dispatch(struct bpf *b, const uint32_t *nrs, size_t n, size_t inside, size_t outside, struct err *e)
+int bpf_add_dispatch(struct bpf *b, const uint32_t *nrs, size_t n, size_t inside, size_t outside,
+		     struct err *e)
 {
 	if (add_load_nr(b, e) < 0)
 		return -e->code;
 	for (size_t i = 0; i < n; i++) {
-		size_t behind = 2 * (n - i - 1) + 1; /* instructions of the dispatch after the jump */
+		size_t behind =
+			2 * (n - i - 1) + 1; /* instructions of the dispatch after the jump */
 
 		if (bpf_add(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, nrs[i], e) < 0 ||
 		    bpf_add(b, BPF_JMP | BPF_JA, 0, 0, (uint32_t)(behind + inside), e) < 0)
@@ -115,7 +124,8 @@ uint32_t bpf_run(const struct sock_filter *program, size_t len, const void *data
 	for (size_t pc = 0; pc < len; pc++) {
 		const struct sock_filter *f = &program[pc];
 
-		if (f->code == (BPF_LD | BPF_W | BPF_ABS) && size >= sizeof(a) && f->k <= size - sizeof(a))
+		if (f->code == (BPF_LD | BPF_W | BPF_ABS) && size >= sizeof(a) &&
+		    f->k <= size - sizeof(a))
 			memcpy(&a, (const char *)data + f->k, sizeof(a));
 		else if (f->code == (BPF_ALU | BPF_AND | BPF_K))
 			a &= f->k;

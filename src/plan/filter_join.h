@@ -17,12 +17,14 @@ struct bpf {
 void bpf_clear(struct bpf *b);
 
 /* Append one instruction, or all of another program. */
-must_check int bpf_add(struct bpf *b, uint16_t code, uint8_t jt, uint8_t jf, uint32_t k, struct err *e);
+must_check int bpf_add(struct bpf *b, uint16_t code, uint8_t jt, uint8_t jf, uint32_t k,
+		       struct err *e);
 must_check int bpf_append(struct bpf *b, const struct bpf *more, struct err *e);
 
 /* Every return of `value` from instruction `from` up to (not including) `to` becomes a jump to
  * `target`, which stands behind all of them. */
-must_check int bpf_redirect(struct bpf *b, size_t from, size_t to, uint32_t value, size_t target, struct err *e);
+must_check int bpf_redirect(struct bpf *b, size_t from, size_t to, uint32_t value, size_t target,
+			    struct err *e);
 
 /* Answers for calls by their number: `errors` first, then `known_error` for numbers in `known`
  * (sorted, with no hole in a range), `unknown_error` for all others. */
@@ -41,8 +43,8 @@ must_check int bpf_add_answers(struct bpf *b, const struct bpf_answer *errors, s
 
 /* Jump to `inside` where the call's number is one of `nrs`, else to `outside`; both are counted from
  * the instruction behind the dispatch. */
-must_check int bpf_add_dispatch(struct bpf *b, const uint32_t *nrs, size_t n, size_t inside, size_t outside,
-				struct err *e);
+must_check int bpf_add_dispatch(struct bpf *b, const uint32_t *nrs, size_t n, size_t inside,
+				size_t outside, struct err *e);
 
 /* What the machine answers, for tests: `data` is a struct seccomp_data. */
 uint32_t bpf_run(const struct sock_filter *program, size_t len, const void *data, size_t size);

@@ -22,15 +22,19 @@
 #define CAP(n) (UINT64_C(1) << (n))
 
 /* What a start as root does with the host's power: ids of a slice, mounts, groups, their undoing. */
-static const uint64_t caps_of_root = CAP(CAP_SYS_ADMIN) | CAP(CAP_SETUID) | CAP(CAP_SETGID) | CAP(CAP_CHOWN) |
-				     CAP(CAP_DAC_OVERRIDE) | CAP(CAP_FOWNER) | CAP(CAP_KILL) | CAP(CAP_MKNOD);
+static const uint64_t caps_of_root = CAP(CAP_SYS_ADMIN) | CAP(CAP_SETUID) | CAP(CAP_SETGID) |
+				     CAP(CAP_CHOWN) | CAP(CAP_DAC_OVERRIDE) | CAP(CAP_FOWNER) |
+				     CAP(CAP_KILL) | CAP(CAP_MKNOD);
 
 int host_file(const struct host_source *s, const char *path, struct buf *out, struct err *e)
 {
-	autoclose int fd = openat(s->root, path + strspn(path, "/"), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	autoclose int fd =
+		openat(s->root, path + strspn(path, "/"), O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0)
-		return errno == ENOENT || errno == EACCES || errno == ENOTDIR ? 0 : err_errno(e, "host: open %s", path);
+		return errno == ENOENT || errno == EACCES || errno == ENOTDIR
+			       ? 0
+			       : err_errno(e, "host: open %s", path);
 	if (io_read_all(fd, HOST_FILE_MAX, out, e) < 0)
 		return err_wrap(e, "host: %s", path);
 	return 0;
@@ -45,14 +49,15 @@ static bool has_all_ids(const struct host_source *s)
 	unsigned long inside, outside, count;
 
 	return host_file(s, "proc/self/uid_map", &map, &ignored) == 0 &&
-	       sscanf(buf_str(&map), "%lu %lu %lu", &inside, &outside, &count) == 3 && inside == 0 && outside == 0 &&
-	       count == UINT32_MAX;
+	       sscanf(buf_str(&map), "%lu %lu %lu", &inside, &outside, &count) == 3 &&
+	       inside == 0 && outside == 0 && count == UINT32_MAX;
 }
 
 static int read_kernel(const struct host_source *s, struct host *h, struct err *e)
 {
 	if (sscanf(s->release, "%u.%u", &h->kernel_major, &h->kernel_minor) != 2)
-		return err_code(e, EINVAL, "host: kernel release '%s' has no version in it", s->release);
+		return err_code(e, EINVAL, "host: kernel release '%s' has no version in it",
+				s->release);
 	return 0;
 }
 
@@ -130,14 +135,18 @@ static int read_system(struct host_source *s, struct err *e)
 	s->swap_bytes = (uint64_t)info.totalswap * info.mem_unit;
 	s->nofile_max = nofile.rlim_max;
 	/* More CPUs than the set holds is an error; then any number is as good. */
-	s->cpus = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (unsigned)CPU_COUNT(&cpus) : 1024;
+	s->cpus = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (unsigned)CPU_COUNT(&cpus)
+								 : 1024;
 	return effective_caps(&s->caps, e);
 }
 
 int host_probe(const char *state_dir, struct host **out, struct err *e)
 {
 	autoclose int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct host_source s = { .root = root, .uid = geteuid(), .gid = getegid(), .home = getenv("HOME"),
+	struct host_source s = { .root = root,
+				 .uid = geteuid(),
+				 .gid = getegid(),
+				 .home = getenv("HOME"),
 				 .state_dir = state_dir };
 	struct utsname name;
 

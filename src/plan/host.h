@@ -13,10 +13,10 @@ enum controller { CONTROLLER_MEMORY, CONTROLLER_PIDS, CONTROLLER_CPU, CONTROLLER
 
 /* Where one controller is, and the group new ones are made below. */
 struct host_controller {
-	bool usable;	 /* it exists and we may make groups */
+	bool usable; /* it exists and we may make groups */
 	bool v2;
-	bool swap;	 /* memory: swap is accounted for */
-	char *parent;	 /* absolute directory: ours to make "ohsandbox" in */
+	bool swap;    /* memory: swap is accounted for */
+	char *parent; /* absolute directory: ours to make "ohsandbox" in */
 };
 
 /* Directories of the host that a session's root is made of. Where the host has a symbolic link
@@ -33,20 +33,21 @@ struct host {
 	unsigned kernel_major, kernel_minor;
 	uid_t uid;
 	gid_t gid;
-	bool privileged;	   /* root with the capabilities that need the host's */
+	bool privileged; /* root with the capabilities that need the host's */
 	bool net_admin;
-	enum ids_mode ids;	   /* the best that can be had */
-	struct id_range sub_uids, sub_gids; /* outside, count: the caller's first range of /etc/subuid */
-	bool idmapped_mounts;	   /* as root, on the state directory's and on the root's file system */
+	enum ids_mode ids; /* the best that can be had */
+	struct id_range sub_uids,
+		sub_gids;     /* outside, count: the caller's first range of /etc/subuid */
+	bool idmapped_mounts; /* as root, on the state directory's and on the root's file system */
 	struct host_controller controller[CONTROLLER_COUNT];
 	bool user_namespaces;
-	uint64_t memory_bytes;	   /* of RAM */
-	uint64_t swap_bytes;	   /* of all swap devices; 0: a swap limit keeps itself */
-	uint64_t nofile_max;	   /* hard limit of descriptors that the caller may hand on */
-	unsigned dirs;		   /* bits of host_dir() */
+	uint64_t memory_bytes; /* of RAM */
+	uint64_t swap_bytes;   /* of all swap devices; 0: a swap limit keeps itself */
+	uint64_t nofile_max;   /* hard limit of descriptors that the caller may hand on */
+	unsigned dirs;	       /* bits of host_dir() */
 	unsigned cpus;
-	char *state_dir;	   /* where ours is */
-	char *user_name, *home;	   /* the caller's; home may be NULL */
+	char *state_dir;	    /* where ours is */
+	char *user_name, *home;	    /* the caller's; home may be NULL */
 	char *git_name, *git_email; /* NULL: not configured */
 };
 

@@ -18,7 +18,7 @@ static const char *const controller_names[CONTROLLER_COUNT] = { "memory", "pids"
 /* One cgroup mount of mountinfo. */
 struct hierarchy {
 	bool v2;
-	char *root;	   /* which group is its top */
+	char *root; /* which group is its top */
 	char *mount_point;
 	char *controllers; /* of v1: the super block's options */
 };
@@ -28,7 +28,7 @@ static void hierarchy_clear(struct hierarchy *h)
 	free(h->root);
 	free(h->mount_point);
 	free(h->controllers);
-	*h = (struct hierarchy){ 0 };
+	*h = (struct hierarchy) { 0 };
 }
 
 /* Is `word` one of the words of `text`, between any of `separators`? */
@@ -87,13 +87,16 @@ static bool parse_mount(char *line, struct hierarchy *out)
 		return false;
 	unescape(field[3]);
 	unescape(field[4]);
-	*out = (struct hierarchy){ .v2 = str_eq(type, "cgroup2"), .root = strdup(field[3]),
-				   .mount_point = strdup(field[4]), .controllers = strdup(options) };
+	*out = (struct hierarchy) { .v2 = str_eq(type, "cgroup2"),
+				    .root = strdup(field[3]),
+				    .mount_point = strdup(field[4]),
+				    .controllers = strdup(options) };
 	return true;
 }
 
 /* The mount that holds `controller` in a v1 hierarchy, or (NULL) the unified one. */
-static int find_hierarchy(const char *mountinfo, const char *controller, struct hierarchy *out, struct err *e)
+static int find_hierarchy(const char *mountinfo, const char *controller, struct hierarchy *out,
+			  struct err *e)
 {
 	autofree char *copy = str_dup(mountinfo, e);
 	char *rest = copy;
@@ -132,7 +135,8 @@ static int own_group(const char *cgroup, const char *controller, char **out, str
 		const char *number = strsep(&line, ":");
 		const char *list = line ? strsep(&line, ":") : NULL;
 
-		if (!list || !line || (controller ? !has_word(list, controller, ",") : !str_eq(number, "0")))
+		if (!list || !line ||
+		    (controller ? !has_word(list, controller, ",") : !str_eq(number, "0")))
 			continue;
 		*out = str_dup(line, e);
 		return *out ? 1 : -e->code;
@@ -157,9 +161,11 @@ static char *group_dir(const struct hierarchy *h, const char *path, struct err *
 static bool can_write(const struct host_source *s, const char *dir, const char *file)
 {
 	char path[4096];
-	int len = snprintf(path, sizeof(path), "%s%s%s", dir + strspn(dir, "/"), file ? "/" : "", file ? file : "");
+	int len = snprintf(path, sizeof(path), "%s%s%s", dir + strspn(dir, "/"), file ? "/" : "",
+			   file ? file : "");
 
-	return len > 0 && (size_t)len < sizeof(path) && faccessat(s->root, path, W_OK, AT_EACCESS) == 0;
+	return len > 0 && (size_t)len < sizeof(path) &&
+	       faccessat(s->root, path, W_OK, AT_EACCESS) == 0;
 }
 
 static bool exists(const struct host_source *s, const char *dir, const char *file)
@@ -167,18 +173,21 @@ static bool exists(const struct host_source *s, const char *dir, const char *fil
 	char path[4096];
 	int len = snprintf(path, sizeof(path), "%s/%s", dir + strspn(dir, "/"), file);
 
-	return len > 0 && (size_t)len < sizeof(path) && faccessat(s->root, path, F_OK, AT_EACCESS) == 0;
+	return len > 0 && (size_t)len < sizeof(path) &&
+	       faccessat(s->root, path, F_OK, AT_EACCESS) == 0;
 }
 
-static int group_file(const struct host_source *s, const char *dir, const char *file, struct buf *out, struct err *e)
+static int group_file(const struct host_source *s, const char *dir, const char *file,
+		      struct buf *out, struct err *e)
 {
 	autofree char *path = str_fmt(e, "%s/%s", dir, file);
 
 	return path ? host_file(s, path, out, e) : -e->code;
 }
 
-static int read_v1(const struct host_source *s, const struct hierarchy *hierarchy, const char *cgroup,
-		   enum controller c, struct host_controller *out, struct err *e)
+static int read_v1(const struct host_source *s, const struct hierarchy *hierarchy,
+		   const char *cgroup, enum controller c, struct host_controller *out,
+		   struct err *e)
 {
 	autofree char *group = NULL;
 	int found = own_group(cgroup, controller_names[c], &group, e);
@@ -194,7 +203,8 @@ static int read_v1(const struct host_source *s, const struct hierarchy *hierarch
 }
 
 /* Does this group pass any of the controllers on, or could it? */
-static int passes_on(const struct host_source *s, const char *dir, unsigned *controllers, struct err *e)
+static int passes_on(const struct host_source *s, const char *dir, unsigned *controllers,
+		     struct err *e)
 {
 	autobuf struct buf there = { 0 }, enabled = { 0 }, procs = { 0 };
 	bool may_enable;
@@ -231,8 +241,9 @@ static bool go_up(char *dir, const char *top)
 	return true;
 }
 
-static int find_v2_parent(const struct host_source *s, const struct host *h, const struct hierarchy *hierarchy,
-			  const char *cgroup, char **parent, unsigned *controllers, struct err *e)
+static int find_v2_parent(const struct host_source *s, const struct host *h,
+			  const struct hierarchy *hierarchy, const char *cgroup, char **parent,
+			  unsigned *controllers, struct err *e)
 {
 	autofree char *group = NULL;
 	autofree char *dir = NULL;
@@ -248,7 +259,7 @@ static int find_v2_parent(const struct host_source *s, const struct host *h, con
 	dir = group_dir(hierarchy, group, e);
 	if (!dir)
 		return -e->code;
-	for (; is_delegated(s, dir); ) {
+	for (; is_delegated(s, dir);) {
 		if (passes_on(s, dir, controllers, e) < 0)
 			return -e->code;
 		if (*controllers) {
@@ -261,8 +272,8 @@ static int find_v2_parent(const struct host_source *s, const struct host *h, con
 	return 0;
 }
 
-static int read_v2(const struct host_source *s, const char *mountinfo, const char *cgroup, struct host *h,
-		   struct err *e)
+static int read_v2(const struct host_source *s, const char *mountinfo, const char *cgroup,
+		   struct host *h, struct err *e)
 {
 	struct hierarchy hierarchy = { 0 };
 	autofree char *parent = NULL;
@@ -287,8 +298,8 @@ static int read_v2(const struct host_source *s, const char *mountinfo, const cha
 	}
 	/* The root of all has no such file, the groups below it do. */
 	if (h->controller[CONTROLLER_MEMORY].v2)
-		h->controller[CONTROLLER_MEMORY].swap =
-			!exists(s, parent, "cgroup.type") || exists(s, parent, "memory.swap.max");
+		h->controller[CONTROLLER_MEMORY].swap = !exists(s, parent, "cgroup.type") ||
+							exists(s, parent, "memory.swap.max");
 	return 0;
 }
 
@@ -296,14 +307,16 @@ int host_read_groups(const struct host_source *s, struct host *h, struct err *e)
 {
 	autobuf struct buf mountinfo = { 0 }, cgroup = { 0 };
 
-	if (host_file(s, "proc/self/mountinfo", &mountinfo, e) < 0 || host_file(s, "proc/self/cgroup", &cgroup, e) < 0)
+	if (host_file(s, "proc/self/mountinfo", &mountinfo, e) < 0 ||
+	    host_file(s, "proc/self/cgroup", &cgroup, e) < 0)
 		return -e->code;
 	for (unsigned c = 0; c < CONTROLLER_COUNT; c++) {
 		struct hierarchy hierarchy = { 0 };
 		int ret = find_hierarchy(buf_str(&mountinfo), controller_names[c], &hierarchy, e);
 
 		if (ret > 0)
-			ret = read_v1(s, &hierarchy, buf_str(&cgroup), (enum controller)c, &h->controller[c], e);
+			ret = read_v1(s, &hierarchy, buf_str(&cgroup), (enum controller)c,
+				      &h->controller[c], e);
 		hierarchy_clear(&hierarchy);
 		if (ret < 0)
 			return ret;

@@ -10,10 +10,11 @@
 
 /* In the order they are mounted: what stands in another comes after it. */
 static const struct host_dir dirs[] = {
-	{ "/usr", "usr" },     { "/bin", "bin" },     { "/sbin", "sbin" },
-	{ "/lib", "lib" },     { "/lib32", "lib32" }, { "/lib64", "lib64" },
-	{ "/libx32", "libx32" }, { "/opt", "opt" },   { "/var/lib/dpkg", "dpkg" },
-	{ "/var/lib/apt/lists", "apt" },
+	{ "/usr", "usr" },	     { "/bin", "bin" },
+	{ "/sbin", "sbin" },	     { "/lib", "lib" },
+	{ "/lib32", "lib32" },	     { "/lib64", "lib64" },
+	{ "/libx32", "libx32" },     { "/opt", "opt" },
+	{ "/var/lib/dpkg", "dpkg" }, { "/var/lib/apt/lists", "apt" },
 };
 
 #ifndef EROFS_SUPER_MAGIC_V1
@@ -30,7 +31,7 @@ static const struct {
 	uint32_t magic;
 	unsigned major, minor;
 } idmappable[] = {
-	{ EXT4_SUPER_MAGIC, 5, 12 }, { XFS_SUPER_MAGIC, 5, 12 },	{ BTRFS_SUPER_MAGIC, 5, 15 },
+	{ EXT4_SUPER_MAGIC, 5, 12 }, { XFS_SUPER_MAGIC, 5, 12 },      { BTRFS_SUPER_MAGIC, 5, 15 },
 	{ F2FS_SUPER_MAGIC, 5, 18 }, { EROFS_SUPER_MAGIC_V1, 5, 19 }, { SQUASHFS_MAGIC, 6, 2 },
 	{ TMPFS_MAGIC, 6, 3 },	     { ZFS_SUPER_MAGIC, 6, 2 },
 };
@@ -49,7 +50,8 @@ static bool can_idmap(const struct host *h, int dir)
 	for (size_t i = 0; i < ARRAY_LEN(idmappable); i++)
 		if ((uint32_t)fs.f_type == idmappable[i].magic)
 			return h->kernel_major > idmappable[i].major ||
-			       (h->kernel_major == idmappable[i].major && h->kernel_minor >= idmappable[i].minor);
+			       (h->kernel_major == idmappable[i].major &&
+				h->kernel_minor >= idmappable[i].minor);
 	return false;
 }
 
@@ -80,7 +82,8 @@ void host_read_dirs(const struct host_source *s, struct host *h)
 	h->idmapped_mounts = h->privileged && can_idmap(h, state);
 	for (unsigned i = 0; i < ARRAY_LEN(dirs); i++) {
 		/* A link, as /bin is since usr was merged, becomes the same link inside. */
-		autoclose int fd = openat(s->root, dirs[i].path + 1, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		autoclose int fd = openat(s->root, dirs[i].path + 1,
+					  O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 		if (fd < 0)
 			continue;

@@ -77,13 +77,15 @@ int host_parse_git(const char *text, char **name, char **email, struct err *e)
 			line += *line == ']';
 			line += strspn(line, " \t");
 		}
-		if (inside && (take(line, "name", name, e) < 0 || take(line, "email", email, e) < 0))
+		if (inside &&
+		    (take(line, "name", name, e) < 0 || take(line, "email", email, e) < 0))
 			return -e->code;
 	}
 	return 0;
 }
 
-static int read_file(const struct host_source *s, const char *dir, const char *file, struct host *h, struct err *e)
+static int read_file(const struct host_source *s, const char *dir, const char *file, struct host *h,
+		     struct err *e)
 {
 	autofree char *path = str_fmt(e, "%s/%s", dir, file);
 	autobuf struct buf text = { 0 };

@@ -67,16 +67,17 @@ static bool find_range(char *text, const char *name, uid_t uid, struct id_range 
 		if (!first || !line || str_u64(first, 1, UINT32_MAX - 1, &outside, &ignored) < 0 ||
 		    str_u64(line, SUBIDS_MIN, UINT32_MAX - outside, &count, &ignored) < 0)
 			continue;
-		if (!str_eq(who, name) && (str_u64(who, 0, UINT32_MAX, &id, &ignored) < 0 || id != uid))
+		if (!str_eq(who, name) &&
+		    (str_u64(who, 0, UINT32_MAX, &id, &ignored) < 0 || id != uid))
 			continue;
-		*out = (struct id_range){ .outside = (uint32_t)outside, .count = (uint32_t)count };
+		*out = (struct id_range) { .outside = (uint32_t)outside, .count = (uint32_t)count };
 		return true;
 	}
 	return false;
 }
 
-static int read_range(const struct host_source *s, const struct host *h, const char *path, struct id_range *out,
-		      struct err *e)
+static int read_range(const struct host_source *s, const struct host *h, const char *path,
+		      struct id_range *out, struct err *e)
 {
 	autobuf struct buf text = { 0 };
 
@@ -139,5 +140,6 @@ bool host_read_userns(const struct host_source *s, bool privileged)
 	if (privileged)
 		return true;
 	/* Debian's switch of its own. */
-	return sysctl_value(s, "proc/sys/kernel/unprivileged_userns_clone", 1) != 0 && !apparmor_restricts(s);
+	return sysctl_value(s, "proc/sys/kernel/unprivileged_userns_clone", 1) != 0 &&
+	       !apparmor_restricts(s);
 }

@@ -11,9 +11,9 @@ struct host_source {
 	int root; /* fd of "/" */
 	uid_t uid;
 	gid_t gid;
-	uint64_t caps;		 /* effective */
-	const char *release;	 /* of the kernel: "6.1.0-18-amd64" */
-	const char *home;	 /* of the environment; may be NULL */
+	uint64_t caps;	     /* effective */
+	const char *release; /* of the kernel: "6.1.0-18-amd64" */
+	const char *home;    /* of the environment; may be NULL */
 	const char *state_dir;
 	uint64_t memory_bytes, swap_bytes, nofile_max;
 	unsigned cpus;
@@ -40,4 +40,5 @@ must_check int host_parse_git(const char *text, char **name, char **email, struc
 
 /* Append a file below `root` to `out`; a missing one is an empty one. A leading '/' is taken as
  * that of `root`. */
-must_check int host_file(const struct host_source *s, const char *path, struct buf *out, struct err *e);
+must_check int host_file(const struct host_source *s, const char *path, struct buf *out,
+			 struct err *e);

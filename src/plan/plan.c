@@ -17,50 +17,60 @@
 #define KERNEL_MAJOR_MIN 5
 #define KERNEL_MINOR_MIN 12
 
-static int check_host(const struct policy *p, const struct host *h, struct plan *plan, struct err *e)
+static int check_host(const struct policy *p, const struct host *h, struct plan *plan,
+		      struct err *e)
 {
 	if (h->kernel_major < KERNEL_MAJOR_MIN ||
 	    (h->kernel_major == KERNEL_MAJOR_MIN && h->kernel_minor < KERNEL_MINOR_MIN))
-		return err_code(e, ENOSYS, "kernel %u.%u is too old: sessions need Linux %d.%d or later", h->kernel_major,
-				h->kernel_minor, KERNEL_MAJOR_MIN, KERNEL_MINOR_MIN);
+		return err_code(
+			e, ENOSYS, "kernel %u.%u is too old: sessions need Linux %d.%d or later",
+			h->kernel_major, h->kernel_minor, KERNEL_MAJOR_MIN, KERNEL_MINOR_MIN);
 	if (!h->user_namespaces)
-		return err_code(e, EPERM, "user namespaces are switched off on this host: "
-					  "'ohsandbox doctor' names the setting and the cure");
+		return err_code(e, EPERM,
+				"user namespaces are switched off on this host: "
+				"'ohsandbox doctor' names the setting and the cure");
 	if (!str_eq(p->root_base, "host"))
-		return err_code(e, ENOENT, "policy '%s': root base '%s' is unknown; there is 'host'", p->name,
+		return err_code(e, ENOENT,
+				"policy '%s': root base '%s' is unknown; there is 'host'", p->name,
 				p->root_base);
 	plan->ids = h->ids;
 	if (h->ids != IDS_SINGLE)
 		return 0;
 	if (!(p->allow_degraded & DEGRADED_IDS))
-		return err_code(e, EPERM,
-				"user %s has no range in /etc/subuid and /etc/subgid that newuidmap would map, and policy "
-				"'%s' does not allow degraded 'ids': run 'usermod --add-subuids 100000-165535 "
-				"--add-subgids 100000-165535 %s' as root",
-				h->user_name, p->name, h->user_name);
+		return err_code(
+			e, EPERM,
+			"user %s has no range in /etc/subuid and /etc/subgid that newuidmap would map, and policy "
+			"'%s' does not allow degraded 'ids': run 'usermod --add-subuids 100000-165535 "
+			"--add-subgids 100000-165535 %s' as root",
+			h->user_name, p->name, h->user_name);
 	plan->degraded |= DEGRADED_IDS;
 	return 0;
 }
 
 static int copy_user(const struct policy_user *from, struct policy_user *to, struct err *e)
 {
-	*to = (struct policy_user){ .uid = from->uid, .gid = from->gid };
+	*to = (struct policy_user) { .uid = from->uid, .gid = from->gid };
 	to->name = str_dup(from->name, e);
 	to->home = str_dup(from->home, e);
 	to->shell = str_dup(from->shell, e);
 	return to->name && to->home && to->shell ? 0 : -ENOMEM;
 }
 
-static int choose_user(const struct request *r, const struct policy *p, struct plan *plan, struct err *e)
+static int choose_user(const struct request *r, const struct policy *p, struct plan *plan,
+		       struct err *e)
 {
-	struct policy_user root = { .name = (char[]){ "root" }, .home = (char[]){ "/root" }, .shell = p->user.shell };
+	struct policy_user root = { .name = (char[]) { "root" },
+				    .home = (char[]) { "/root" },
+				    .shell = p->user.shell };
 	const char *asked = r->user ? r->user : p->user.name;
 
 	if (str_eq(asked, p->user.name) || str_eq(asked, "agent"))
 		return copy_user(&p->user, &plan->user, e);
 	if (!str_eq(asked, "root"))
-		return err_code(e, EINVAL, "--user %s: a session has the users '%s' (also called 'agent') and 'root'", asked,
-				p->user.name);
+		return err_code(
+			e, EINVAL,
+			"--user %s: a session has the users '%s' (also called 'agent') and 'root'",
+			asked, p->user.name);
 	if (!p->root_allowed)
 		return err_code(e, EPERM, "--user root: policy '%s' does not allow root", p->name);
 	plan->as_root = true;
@@ -69,42 +79,50 @@ static int choose_user(const struct request *r, const struct policy *p, struct p
 
 /* One way out at most. An address of the session's own needs CAP_NET_ADMIN over the host's
  * network; without it the executor is reached by the host's loopback listener alone. */
-static int choose_net(const struct request *r, const struct policy *p, const struct host *h, struct plan *plan,
-		      struct err *e)
+static int choose_net(const struct request *r, const struct policy *p, const struct host *h,
+		      struct plan *plan, struct err *e)
 {
 	plan->net = r->net >= 0 ? (enum net_mode)r->net : p->net;
 	plan->veth = h->ids == IDS_ROOT && h->privileged && h->net_admin;
 	if (plan->veth || plan->net == NET_NONE)
 		return 0;
 	if (r->net >= 0)
-		return err_code(e, EPERM, "--net nat: a way out needs CAP_NET_ADMIN on the host, which user %s lacks",
-				h->user_name);
+		return err_code(
+			e, EPERM,
+			"--net nat: a way out needs CAP_NET_ADMIN on the host, which user %s lacks",
+			h->user_name);
 	if (!(p->allow_degraded & DEGRADED_NETWORK))
-		return err_code(e, EPERM,
-				"policy '%s' asks for network 'nat', which needs CAP_NET_ADMIN on the host, and does not "
-				"allow degraded 'network'",
-				p->name);
+		return err_code(
+			e, EPERM,
+			"policy '%s' asks for network 'nat', which needs CAP_NET_ADMIN on the host, and does not "
+			"allow degraded 'network'",
+			p->name);
 	plan->net = NET_NONE;
 	plan->degraded |= DEGRADED_NETWORK;
 	return 0;
 }
 
-static int choose_hostname(const struct request *r, const struct policy *p, struct plan *plan, struct err *e)
+static int choose_hostname(const struct request *r, const struct policy *p, struct plan *plan,
+			   struct err *e)
 {
 	const char *name = r->hostname ? r->hostname : p->hostname;
 
 	if (!plan_hostname_ok(name))
-		return err_code(e, EINVAL, "hostname '%s': letters, digits and inner hyphens, 1 to 63 of them", name);
+		return err_code(e, EINVAL,
+				"hostname '%s': letters, digits and inner hyphens, 1 to 63 of them",
+				name);
 	plan->hostname = str_dup(name, e);
 	return plan->hostname ? 0 : -e->code;
 }
 
 bool plan_hostname_ok(const char *name)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
 	size_t len = strlen(name);
 
-	return len >= 1 && len <= 63 && strspn(name, allowed) == len && name[0] != '-' && name[len - 1] != '-';
+	return len >= 1 && len <= 63 && strspn(name, allowed) == len && name[0] != '-' &&
+	       name[len - 1] != '-';
 }
 
 static bool has_dotdot(const char *path)
@@ -125,7 +143,8 @@ static int choose_cwd(const struct request *r, struct plan *plan, struct err *e)
 	const char *dir = r->workdir ? r->workdir : r->subdir;
 
 	if (dir && has_dotdot(dir))
-		return err_code(e, EINVAL, "--workdir %s: '..' is not taken, name the directory inside", dir);
+		return err_code(e, EINVAL,
+				"--workdir %s: '..' is not taken, name the directory inside", dir);
 	if (!dir || !*dir)
 		plan->cwd = str_dup("/workspace", e);
 	else if (dir[0] == '/')
@@ -150,8 +169,9 @@ static int fill_plan(struct plan *plan, struct err *e)
 	const struct policy *p = plan->policy;
 	const struct host *h = plan->host;
 
-	if (check_host(p, h, plan, e) < 0 || choose_user(r, p, plan, e) < 0 || plan_limits(plan, e) < 0 ||
-	    choose_net(r, p, h, plan, e) < 0 || choose_hostname(r, p, plan, e) < 0 || choose_cwd(r, plan, e) < 0 ||
+	if (check_host(p, h, plan, e) < 0 || choose_user(r, p, plan, e) < 0 ||
+	    plan_limits(plan, e) < 0 || choose_net(r, p, h, plan, e) < 0 ||
+	    choose_hostname(r, p, plan, e) < 0 || choose_cwd(r, plan, e) < 0 ||
 	    plan_env(plan, e) < 0)
 		return -e->code;
 	plan->reachable_objects = want_reachable(p, plan);
@@ -159,7 +179,8 @@ static int fill_plan(struct plan *plan, struct err *e)
 	return plan_mounts(plan, e);
 }
 
-int plan_make(const struct request *r, const struct policy *p, const struct host *h, struct plan **out, struct err *e)
+int plan_make(const struct request *r, const struct policy *p, const struct host *h,
+	      struct plan **out, struct err *e)
 {
 	struct plan *plan = calloc(1, sizeof(*plan));
 

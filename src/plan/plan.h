@@ -25,17 +25,17 @@ struct publish {
 /* What the caller asked for; every member may be unset. */
 struct request {
 	enum workspace_kind kind;
-	char *path;		/* canonical: the top of the work tree, or the directory */
-	char *subdir;		/* where the command starts below it; "" for the top */
-	char *rev;		/* NULL: HEAD */
+	char *path;   /* canonical: the top of the work tree, or the directory */
+	char *subdir; /* where the command starts below it; "" for the top */
+	char *rev;    /* NULL: HEAD */
 	bool dirty, trust_repo;
-	char *workdir;		/* absolute inside, or relative to the workspace */
-	char **argv;		/* NULL: start without a command */
-	char **env;		/* "K=V" */
-	struct limits limits;	/* LIMIT_NONE: not named */
-	bool limit_named[8];	/* in the order of struct limits */
-	int net;		/* -1, or enum net_mode */
-	char *user;		/* NULL: the policy's */
+	char *workdir;	      /* absolute inside, or relative to the workspace */
+	char **argv;	      /* NULL: start without a command */
+	char **env;	      /* "K=V" */
+	struct limits limits; /* LIMIT_NONE: not named */
+	bool limit_named[8];  /* in the order of struct limits */
+	int net;	      /* -1, or enum net_mode */
+	char *user;	      /* NULL: the policy's */
 	char *hostname;
 	struct policy_mount *mounts;
 	unsigned n_mounts;
@@ -46,36 +46,37 @@ struct request {
 	char *term;
 	/* Filled by request_resolve(); `mounts` then holds the policy's and the toolchains' too. */
 	bool resolved;
-	char **toolchain_path;	/* PATH entries */
-	char **host_env;	/* "K=V" out of the caller's environment: what the policy passes, TZ */
+	char **toolchain_path; /* PATH entries */
+	char **host_env; /* "K=V" out of the caller's environment: what the policy passes, TZ */
 };
 
 /* Find out what a decision needs of the file system and of the caller's environment: --dir and
  * every mount's source are looked at and refused by name, toolchains and certificate bundles
  * found. Call it once, before plan_make(). */
-must_check int request_resolve(struct request *r, const struct policy *p, const struct host *h, struct err *e);
+must_check int request_resolve(struct request *r, const struct policy *p, const struct host *h,
+			       struct err *e);
 
 /* Free what its members point to. */
 void request_clear(struct request *r);
 
 struct plan {
-	char id[13];		/* 12 hexadecimal digits */
+	char id[13]; /* 12 hexadecimal digits */
 	enum ids_mode ids;
 	struct policy_user user; /* who runs the command */
 	bool as_root;
-	struct limits limits;	/* in effect */
-	unsigned degraded;	/* what was given up, enum degraded */
+	struct limits limits; /* in effect */
+	unsigned degraded;    /* what was given up, enum degraded */
 	bool veth;
 	enum net_mode net;
 	const struct request *request;
 	const struct policy *policy;
 	const struct host *host;
-	char *cwd;		/* inside */
-	char **env;		/* complete */
+	char *cwd;  /* inside */
+	char **env; /* complete */
 	char *hostname;
 	struct mount_step *mounts; /* in order; "/" first */
 	unsigned n_mounts;
-	char **texts;		/* private: the strings of `mounts` */
+	char **texts; /* private: the strings of `mounts` */
 	unsigned n_texts;
 	bool reachable_objects;
 	bool keep;
@@ -83,8 +84,8 @@ struct plan {
 
 /* Decide. The strings of r, p and h that the plan points to must live as long as it does. `id` is
  * empty: whoever makes the session draws it. */
-must_check int plan_make(const struct request *r, const struct policy *p, const struct host *h, struct plan **out,
-			 struct err *e);
+must_check int plan_make(const struct request *r, const struct policy *p, const struct host *h,
+			 struct plan **out, struct err *e);
 void plan_free(struct plan *p);
 
 /* Add a step at the end, with copies of its texts: for what only acting can find out (the object

@@ -19,8 +19,10 @@ static int check_assignment(const char *text, struct err *e)
 
 	if (!text[len])
 		return err_code(e, EINVAL, "environment '%s': no '=' in it", text);
-	if (len == 0 || strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") < len)
-		return err_code(e, EINVAL, "environment: '%.*s' is not a name of a variable", (int)len, text);
+	if (len == 0 ||
+	    strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") < len)
+		return err_code(e, EINVAL, "environment: '%.*s' is not a name of a variable",
+				(int)len, text);
 	return 0;
 }
 
@@ -71,8 +73,9 @@ static int check_size(char *const *env, struct err *e)
 	for (size_t i = 0; env[i]; i++)
 		bytes += strlen(env[i]) + 1;
 	if (strv_len(env) > ENV_COUNT_MAX || bytes > ENV_BYTES_MAX)
-		return err_code(e, E2BIG, "environment: %zu variables of %zu bytes; at most %d of %u", strv_len(env), bytes,
-				ENV_COUNT_MAX, ENV_BYTES_MAX);
+		return err_code(e, E2BIG,
+				"environment: %zu variables of %zu bytes; at most %d of %u",
+				strv_len(env), bytes, ENV_COUNT_MAX, ENV_BYTES_MAX);
 	return 0;
 }
 
@@ -82,13 +85,15 @@ int plan_env(struct plan *plan, struct err *e)
 	char ***env = &plan->env;
 
 	if (put_path(plan, env, e) < 0 || put(env, e, "HOME", plan->user.home) < 0 ||
-	    put(env, e, "USER", plan->user.name) < 0 || put(env, e, "SHELL", plan->user.shell) < 0 ||
-	    put(env, e, "LANG", "C.UTF-8") < 0 || put(env, e, "TERM", r->term && *r->term ? r->term : "dumb") < 0 ||
+	    put(env, e, "USER", plan->user.name) < 0 ||
+	    put(env, e, "SHELL", plan->user.shell) < 0 || put(env, e, "LANG", "C.UTF-8") < 0 ||
+	    put(env, e, "TERM", r->term && *r->term ? r->term : "dumb") < 0 ||
 	    put(env, e, "TZ", "UTC") < 0)
 		return -e->code;
 	if (plan->as_root && put_sudo_ids(&plan->policy->user, env, e) < 0)
 		return -e->code;
-	if (put_all(env, r->host_env, e) < 0 || put_all(env, plan->policy->env, e) < 0 || put_all(env, r->env, e) < 0)
+	if (put_all(env, r->host_env, e) < 0 || put_all(env, plan->policy->env, e) < 0 ||
+	    put_all(env, r->env, e) < 0)
 		return -e->code;
 	return check_size(*env, e);
 }

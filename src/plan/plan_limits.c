@@ -14,12 +14,16 @@ static const struct limit_row {
 	enum controller controller;
 } limit_rows[] = {
 	/* Below this not even a shell starts, and the reason would be hard to see. */
-	{ "memory", offsetof(struct limits, memory_bytes), 4 << 20, INT64_MAX, DEGRADED_MEMORY, CONTROLLER_MEMORY },
-	{ "swap", offsetof(struct limits, swap_bytes), 0, INT64_MAX, DEGRADED_SWAP, CONTROLLER_MEMORY },
+	{ "memory", offsetof(struct limits, memory_bytes), 4 << 20, INT64_MAX, DEGRADED_MEMORY,
+	  CONTROLLER_MEMORY },
+	{ "swap", offsetof(struct limits, swap_bytes), 0, INT64_MAX, DEGRADED_SWAP,
+	  CONTROLLER_MEMORY },
 	/* The kernel takes no less than a thousandth of a CPU, and hardly more CPUs than it can have. */
-	{ "cpus", offsetof(struct limits, cpu_milli), 10, 8192 * 1000, DEGRADED_CPUS, CONTROLLER_CPU },
+	{ "cpus", offsetof(struct limits, cpu_milli), 10, 8192 * 1000, DEGRADED_CPUS,
+	  CONTROLLER_CPU },
 	{ "pids", offsetof(struct limits, pids), 1, 4194304, DEGRADED_PIDS, CONTROLLER_PIDS },
-	{ "timeout", offsetof(struct limits, timeout_ms), 1, (uint64_t)366 * 86400 * 1000, 0, CONTROLLER_COUNT },
+	{ "timeout", offsetof(struct limits, timeout_ms), 1, (uint64_t)366 * 86400 * 1000, 0,
+	  CONTROLLER_COUNT },
 	{ "nofile", offsetof(struct limits, nofile), 16, 1048576, 0, CONTROLLER_COUNT },
 	{ "fsize", offsetof(struct limits, fsize_bytes), 4096, INT64_MAX, 0, CONTROLLER_COUNT },
 	{ "tmp", offsetof(struct limits, tmp_bytes), 4096, INT64_MAX, 0, CONTROLLER_COUNT },
@@ -42,17 +46,22 @@ static bool can_keep(const struct host *h, const struct limit_row *row)
 static int refuse(const struct plan *plan, const struct limit_row *row, bool named, struct err *e)
 {
 	static const char *const controllers[] = { "memory", "pids", "cpu" };
-	const char *lack = row->bit == DEGRADED_SWAP && plan->host->controller[CONTROLLER_MEMORY].usable
+	const char *lack = row->bit == DEGRADED_SWAP &&
+					   plan->host->controller[CONTROLLER_MEMORY].usable
 				   ? "swap accounting"
 				   : "cgroup controller";
 
 	if (named)
-		return err_code(e, EOPNOTSUPP, "--%s cannot be kept: no %s '%s' is at hand here; see 'ohsandbox doctor'",
-				row->option, lack, controllers[row->controller]);
-	return err_code(e, EOPNOTSUPP,
-			"limit '%s' of policy '%s' cannot be kept: no %s '%s' is at hand here, and the policy's "
-			"allow_degraded does not list '%s'; see 'ohsandbox doctor'",
-			row->option, plan->policy->name, lack, controllers[row->controller], degraded_name(row->bit));
+		return err_code(
+			e, EOPNOTSUPP,
+			"--%s cannot be kept: no %s '%s' is at hand here; see 'ohsandbox doctor'",
+			row->option, lack, controllers[row->controller]);
+	return err_code(
+		e, EOPNOTSUPP,
+		"limit '%s' of policy '%s' cannot be kept: no %s '%s' is at hand here, and the policy's "
+		"allow_degraded does not list '%s'; see 'ohsandbox doctor'",
+		row->option, plan->policy->name, lack, controllers[row->controller],
+		degraded_name(row->bit));
 }
 
 static int plan_limit(struct plan *plan, const struct limit_row *row, bool named, struct err *e)
@@ -62,8 +71,9 @@ static int plan_limit(struct plan *plan, const struct limit_row *row, bool named
 	if (*value == LIMIT_NONE)
 		return 0;
 	if (*value < row->min || *value > row->max)
-		return err_code(e, ERANGE, "limit '%s' of %" PRIu64 " is outside %" PRIu64 " to %" PRIu64, row->option,
-				*value, row->min, row->max);
+		return err_code(e, ERANGE,
+				"limit '%s' of %" PRIu64 " is outside %" PRIu64 " to %" PRIu64,
+				row->option, *value, row->min, row->max);
 	if (can_keep(plan->host, row))
 		return 0;
 	/* No swap to be had is a limit of no swap kept. */
@@ -99,7 +109,8 @@ int plan_limits(struct plan *plan, struct err *e)
 	plan->limits = fitted(plan->policy, plan->host);
 	for (size_t i = 0; i < ARRAY_LEN(limit_rows); i++) {
 		if (r->limit_named[i])
-			*limit_at(&plan->limits, &limit_rows[i]) = *limit_at(&named, &limit_rows[i]);
+			*limit_at(&plan->limits, &limit_rows[i]) =
+				*limit_at(&named, &limit_rows[i]);
 		if (plan_limit(plan, &limit_rows[i], r->limit_named[i], e) < 0)
 			return -e->code;
 	}

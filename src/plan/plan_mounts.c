@@ -93,7 +93,11 @@ static const struct row last_rows[] = {
 
 struct mount_step mount_step_new(enum mount_kind kind, const char *target, const char *source)
 {
-	struct mount_step step = { .kind = kind, .target = target, .source = source, .upper = -1, .work = -1 };
+	struct mount_step step = { .kind = kind,
+				   .target = target,
+				   .source = source,
+				   .upper = -1,
+				   .work = -1 };
 
 	for (size_t i = 0; i < MOUNT_LOWERS_MAX; i++)
 		step.lower[i] = -1;
@@ -129,7 +133,8 @@ int plan_add_mount(struct plan *p, const struct mount_step *step, struct err *e)
 		return err_code(e, ENOMEM, "plan: no memory");
 	p->mounts = grown;
 	memset(own.lower_ids_each, own.lower_ids, sizeof(own.lower_ids_each));
-	if (own_text(p, &own.target, e) < 0 || own_text(p, &own.source, e) < 0 || own_text(p, &own.layer, e) < 0)
+	if (own_text(p, &own.target, e) < 0 || own_text(p, &own.source, e) < 0 ||
+	    own_text(p, &own.layer, e) < 0)
 		return -e->code;
 	p->mounts[p->n_mounts++] = own;
 	return 0;
@@ -138,7 +143,8 @@ int plan_add_mount(struct plan *p, const struct mount_step *step, struct err *e)
 static int add_rows(struct plan *p, const struct row *rows, size_t n, struct err *e)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct mount_step step = mount_step_new(rows[i].kind, rows[i].target, rows[i].source);
+		struct mount_step step =
+			mount_step_new(rows[i].kind, rows[i].target, rows[i].source);
 
 		step.flags = rows[i].flags;
 		step.size_bytes = rows[i].size_bytes;
@@ -149,8 +155,8 @@ static int add_rows(struct plan *p, const struct row *rows, size_t n, struct err
 	return 0;
 }
 
-static int add_overlay(struct plan *p, const char *target, const char *source, const char *layer, enum mount_ids ids,
-		       struct err *e)
+static int add_overlay(struct plan *p, const char *target, const char *source, const char *layer,
+		       enum mount_ids ids, struct err *e)
 {
 	struct mount_step step = mount_step_new(MOUNT_OVERLAY, target, source);
 
@@ -161,7 +167,8 @@ static int add_overlay(struct plan *p, const char *target, const char *source, c
 	return plan_add_mount(p, &step, e);
 }
 
-static int add_read_only(struct plan *p, const char *target, const char *source, enum mount_ids ids, struct err *e)
+static int add_read_only(struct plan *p, const char *target, const char *source, enum mount_ids ids,
+			 struct err *e)
 {
 	struct mount_step step = mount_step_new(MOUNT_BIND, target, source);
 
@@ -170,7 +177,8 @@ static int add_read_only(struct plan *p, const char *target, const char *source,
 	return plan_add_mount(p, &step, e);
 }
 
-static int add_tmpfs(struct plan *p, const char *target, uint64_t bytes, unsigned flags, struct err *e)
+static int add_tmpfs(struct plan *p, const char *target, uint64_t bytes, unsigned flags,
+		     struct err *e)
 {
 	struct mount_step step = mount_step_new(MOUNT_TMPFS, target, NULL);
 
@@ -197,7 +205,8 @@ static int add_host_dirs(struct plan *p, struct err *e)
 		if (!(p->host->dirs & 1u << i))
 			continue;
 		if (mapped)
-			ret = add_overlay(p, dir->path, dir->path, dir->layer, MOUNT_IDS_SESSION, e);
+			ret = add_overlay(p, dir->path, dir->path, dir->layer, MOUNT_IDS_SESSION,
+					  e);
 		else if (is_fresh_without_ids(dir->path))
 			continue;
 		else
@@ -212,7 +221,8 @@ static int add_workspace(struct plan *p, struct err *e)
 {
 	const struct request *r = p->request;
 
-	return add_overlay(p, "/workspace", r->kind == WORKSPACE_EMPTY ? NULL : r->path, "workspace",
+	return add_overlay(p, "/workspace", r->kind == WORKSPACE_EMPTY ? NULL : r->path,
+			   "workspace",
 			   r->kind == WORKSPACE_EMPTY ? MOUNT_IDS_SESSION : MOUNT_IDS_OWNER, e);
 }
 
@@ -229,7 +239,8 @@ static int add_tmpfses(struct plan *p, struct err *e)
 {
 	uint64_t tmp = p->limits.tmp_bytes != LIMIT_NONE ? p->limits.tmp_bytes : half_of_memory(p);
 
-	if (add_tmpfs(p, "/tmp", tmp, 0, e) < 0 || add_rows(p, run_rows, ARRAY_LEN(run_rows), e) < 0 ||
+	if (add_tmpfs(p, "/tmp", tmp, 0, e) < 0 ||
+	    add_rows(p, run_rows, ARRAY_LEN(run_rows), e) < 0 ||
 	    add_rows(p, dev_rows, ARRAY_LEN(dev_rows), e) < 0)
 		return -e->code;
 	return add_tmpfs(p, "/dev/shm", half_of_memory(p), MOUNT_NOEXEC, e);
@@ -237,7 +248,9 @@ static int add_tmpfses(struct plan *p, struct err *e)
 
 static int add_extra(struct plan *p, const struct policy_mount *m, unsigned number, struct err *e)
 {
-	enum mount_ids ids = m->plain_ids ? MOUNT_IDS_PLAIN : m->owner_ids ? MOUNT_IDS_OWNER : MOUNT_IDS_SESSION;
+	enum mount_ids ids = m->plain_ids   ? MOUNT_IDS_PLAIN
+			     : m->owner_ids ? MOUNT_IDS_OWNER
+					    : MOUNT_IDS_SESSION;
 	char layer[24];
 
 	if (m->is_file || m->mode == MOUNT_MODE_RO)
@@ -250,8 +263,8 @@ int plan_mounts(struct plan *p, struct err *e)
 {
 	const struct request *r = p->request;
 
-	if (add_overlay(p, "/", NULL, "root", MOUNT_IDS_SESSION, e) < 0 || add_host_dirs(p, e) < 0 ||
-	    add_workspace(p, e) < 0 || add_tmpfses(p, e) < 0)
+	if (add_overlay(p, "/", NULL, "root", MOUNT_IDS_SESSION, e) < 0 ||
+	    add_host_dirs(p, e) < 0 || add_workspace(p, e) < 0 || add_tmpfses(p, e) < 0)
 		return -e->code;
 	for (unsigned i = 0; i < r->n_mounts; i++)
 		if (add_extra(p, &r->mounts[i], i, e) < 0)

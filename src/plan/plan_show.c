@@ -7,8 +7,8 @@
 #include "plan/show.h"
 
 static const char *const ids_names[] = { "slice", "subordinate", "single" };
-static const char *const kind_names[] = { "overlay", "bind",	"tmpfs",     "proc",	"devpts",
-					  "mqueue",  "mask",	"read-only", "symlink", "directory" };
+static const char *const kind_names[] = { "overlay", "bind", "tmpfs",	  "proc",    "devpts",
+					  "mqueue",  "mask", "read-only", "symlink", "directory" };
 static const char *const mount_ids_names[] = { "plain", "session", "owner" };
 static const char *const workspace_names[] = { "repository", "directory", "empty" };
 
@@ -73,7 +73,10 @@ static void show_flags(struct json_out *o, unsigned flags)
 	static const struct {
 		unsigned bit;
 		const char *name;
-	} names[] = { { MOUNT_RO, "ro" }, { MOUNT_NOEXEC, "noexec" }, { MOUNT_DEV, "dev" }, { MOUNT_VOLATILE, "volatile" } };
+	} names[] = { { MOUNT_RO, "ro" },
+		      { MOUNT_NOEXEC, "noexec" },
+		      { MOUNT_DEV, "dev" },
+		      { MOUNT_VOLATILE, "volatile" } };
 
 	jo_array(o, "flags");
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)

@@ -29,12 +29,14 @@ int policy_dirs(char ***dirs, struct err *e)
 
 	if (own && *own && strv_add(&list, own, e) < 0)
 		return -e->code;
-	if (config && config[0] == '/' && strv_take(&list, str_fmt(e, "%s/ohsandbox/policy", config), e) < 0)
+	if (config && config[0] == '/' &&
+	    strv_take(&list, str_fmt(e, "%s/ohsandbox/policy", config), e) < 0)
 		return -e->code;
 	if ((!config || config[0] != '/') && home && home[0] == '/' &&
 	    strv_take(&list, str_fmt(e, "%s/.config/ohsandbox/policy", home), e) < 0)
 		return -e->code;
-	if (strv_add(&list, OHS_SYSCONFDIR "/policy", e) < 0 || strv_add(&list, OHS_POLICY_DATADIR, e) < 0)
+	if (strv_add(&list, OHS_SYSCONFDIR "/policy", e) < 0 ||
+	    strv_add(&list, OHS_POLICY_DATADIR, e) < 0)
 		return -e->code;
 	*dirs = take_ptr(&list);
 	return 0;
@@ -59,7 +61,8 @@ static int no_such_policy(const char *name, char *const *dirs, struct err *e)
 
 	for (; *dirs; dirs++)
 		buf_printf(&places, " %s", *dirs);
-	return err_code(e, ENOENT, "no policy '%s' in%s; 'ohsandbox policy list' shows what there is", name,
+	return err_code(e, ENOENT,
+			"no policy '%s' in%s; 'ohsandbox policy list' shows what there is", name,
 			buf_str(&places));
 }
 
@@ -69,7 +72,8 @@ static int find_file(const char *name, struct buf *text, char **path, struct err
 	autostrv char **dirs = NULL;
 
 	if (!str_is_name(name, 200) || strchr(name, '/') || name[0] == '.')
-		return err_code(e, EINVAL, "'%s' is no name of a policy; a path has a '/' in it", name);
+		return err_code(e, EINVAL, "'%s' is no name of a policy; a path has a '/' in it",
+				name);
 	if (policy_dirs(&dirs, e) < 0)
 		return -e->code;
 	for (char **dir = dirs; *dir; dir++) {
@@ -130,7 +134,8 @@ static int load_oci(struct policy *p, struct err *e)
 	if (p->seccomp_oci[0] == '/' || !strrchr(p->path, '/'))
 		path = str_dup(p->seccomp_oci, e);
 	else
-		path = str_fmt(e, "%.*s/%s", (int)(strrchr(p->path, '/') - p->path), p->path, p->seccomp_oci);
+		path = str_fmt(e, "%.*s/%s", (int)(strrchr(p->path, '/') - p->path), p->path,
+			       p->seccomp_oci);
 	if (!path || open_path(path, &text, &opened, e) < 0 ||
 	    policy_parse_oci(buf_str(&text), text.len, path, p, e) < 0)
 		return -e->code;
@@ -143,8 +148,10 @@ static int check_rules(const struct policy *p, struct err *e)
 	for (unsigned i = 0; i < p->n_rules; i++)
 		if (p->rules[i].action == SECCOMP_ALLOW && strv_has(p->rules[i].calls, "execve"))
 			return 0;
-	return err_code(e, EINVAL, "%s: 'seccomp' allows no execve: extend a policy such as 'default', or name an OCI profile",
-			p->path);
+	return err_code(
+		e, EINVAL,
+		"%s: 'seccomp' allows no execve: extend a policy such as 'default', or name an OCI profile",
+		p->path);
 }
 
 int policy_load(const char *name_or_path, struct policy **out, struct err *e)
@@ -154,7 +161,8 @@ int policy_load(const char *name_or_path, struct policy **out, struct err *e)
 	autofree char *path = NULL;
 	struct policy *p = NULL;
 
-	if (is_path ? open_path(name_or_path, &text, &path, e) < 0 : find_file(name_or_path, &text, &path, e) < 0)
+	if (is_path ? open_path(name_or_path, &text, &path, e) < 0
+		    : find_file(name_or_path, &text, &path, e) < 0)
 		return -e->code;
 	if (policy_parse(buf_str(&text), text.len, path, find_extended, &p, e) < 0)
 		return -e->code;
@@ -171,8 +179,8 @@ int policy_load(const char *name_or_path, struct policy **out, struct err *e)
 
 int policy_init(struct policy *p, struct err *e)
 {
-	p->limits = (struct limits){ LIMIT_NONE, LIMIT_NONE, LIMIT_NONE, LIMIT_NONE,
-				     LIMIT_NONE, LIMIT_NONE, LIMIT_NONE, LIMIT_NONE };
+	p->limits = (struct limits) { LIMIT_NONE, LIMIT_NONE, LIMIT_NONE, LIMIT_NONE,
+				      LIMIT_NONE, LIMIT_NONE, LIMIT_NONE, LIMIT_NONE };
 	p->memory_percent = 75;
 	p->default_error = EPERM;
 	p->user.uid = 1000;
@@ -184,8 +192,8 @@ int policy_init(struct policy *p, struct err *e)
 	p->name = str_dup("", e);
 	p->path = str_dup("", e);
 	p->description = str_dup("", e);
-	return p->user.name && p->user.home && p->user.shell && p->hostname && p->root_base && p->name && p->path &&
-			       p->description
+	return p->user.name && p->user.home && p->user.shell && p->hostname && p->root_base &&
+			       p->name && p->path && p->description
 		       ? 0
 		       : -ENOMEM;
 }

@@ -19,8 +19,8 @@ struct limits {
 	uint64_t cpu_milli;		   /* thousandths of a CPU */
 	uint64_t pids;
 	uint64_t timeout_ms;
-	uint64_t nofile, fsize_bytes;	   /* rlimits of every process */
-	uint64_t tmp_bytes;		   /* size of /tmp */
+	uint64_t nofile, fsize_bytes; /* rlimits of every process */
+	uint64_t tmp_bytes;	      /* size of /tmp */
 };
 
 /* The limits and walls a host may lack; bits of allow_degraded and of what was given up. */
@@ -29,8 +29,9 @@ enum degraded {
 	DEGRADED_SWAP = 1 << 1,
 	DEGRADED_CPUS = 1 << 2,
 	DEGRADED_PIDS = 1 << 3,
-	DEGRADED_NETWORK = 1 << 4, /* no veth: the executor is reached by the loopback listener alone */
-	DEGRADED_IDS = 1 << 5,	   /* one id only */
+	DEGRADED_NETWORK =
+		1 << 4,	       /* no veth: the executor is reached by the loopback listener alone */
+	DEGRADED_IDS = 1 << 5, /* one id only */
 };
 
 /* "memory", "swap", ... The table both directions use. NULL behind the last. */
@@ -44,9 +45,9 @@ struct policy_mount {
 	char *host, *inside;
 	enum mount_mode mode;
 	/* Filled by request_resolve(). */
-	bool is_file;	  /* a single file is bound read-only: an overlay has directories alone */
-	bool owner_ids;	  /* its owner is the workspace's: read as the session's user */
-	bool plain_ids;	  /* no ids are translated: what is not readable by everybody stays shut */
+	bool is_file;	/* a single file is bound read-only: an overlay has directories alone */
+	bool owner_ids; /* its owner is the workspace's: read as the session's user */
+	bool plain_ids; /* no ids are translated: what is not readable by everybody stays shut */
 };
 
 struct policy_user {
@@ -57,15 +58,15 @@ struct policy_user {
 
 /* Seccomp: which calls, and conditions on their arguments. Built by filter.h. */
 struct seccomp_arg {
-	unsigned index;	     /* argument 0..5 */
-	int op;		     /* enum seccomp_op */
+	unsigned index; /* argument 0..5 */
+	int op;		/* enum seccomp_op */
 	uint64_t value, mask;
 };
 
 struct seccomp_rule {
-	char **calls;	     /* NULL-terminated names; names unknown here are skipped */
-	int action;	     /* enum seccomp_action */
-	unsigned error;	     /* for SECCOMP_REFUSE and SECCOMP_OTHERWISE; 0: pretend success */
+	char **calls;	/* NULL-terminated names; names unknown here are skipped */
+	int action;	/* enum seccomp_action */
+	unsigned error; /* for SECCOMP_REFUSE and SECCOMP_OTHERWISE; 0: pretend success */
 	struct seccomp_arg args[6];
 	unsigned n_args;
 };
@@ -80,22 +81,22 @@ struct policy {
 	uint64_t memory_percent; /* of the host's RAM: the default limit is no more than this */
 	unsigned allow_degraded;
 	enum net_mode net;
-	char **resolvers;     /* addresses; NULL: the host's */
-	char **env;	      /* "K=V" */
-	char **pass_env;      /* names passed through where the caller has them */
-	char **certificates;  /* host files of certificate bundles copied into /etc */
+	char **resolvers;	/* addresses; NULL: the host's */
+	char **env;		/* "K=V" */
+	char **pass_env;	/* names passed through where the caller has them */
+	char **certificates;	/* host files of certificate bundles copied into /etc */
 	char **certificate_env; /* variables that name a bundle: passed with the file they name */
 	struct policy_mount *mounts;
 	unsigned n_mounts;
 	char *hostname;
-	char *root_base;      /* "host" */
+	char *root_base; /* "host" */
 	enum git_objects git_objects;
 	char *git_name, *git_email; /* NULL: the host's identity */
 	bool nested_userns;
 	struct seccomp_rule *rules;
 	unsigned n_rules;
 	unsigned default_error; /* errno of a known call that no rule allows */
-	char *seccomp_oci;    /* the rules were taken from this OCI profile; NULL: they are ours */
+	char *seccomp_oci;     /* the rules were taken from this OCI profile; NULL: they are ours */
 	char rules_digest[65]; /* of the seccomp part alone: the name of the cached filter */
 };
 
@@ -110,8 +111,8 @@ void policy_free(struct policy *p);
 
 /* The same from bytes: `find` gives the text of the policy it extends. Pure: for tests and fuzzing. */
 must_check int policy_parse(const char *text, size_t len, const char *where,
-			    int (*find)(const char *name, struct buf *text, struct err *e), struct policy **out,
-			    struct err *e);
+			    int (*find)(const char *name, struct buf *text, struct err *e),
+			    struct policy **out, struct err *e);
 
 /* What is in effect, every default filled in, as JSON. */
 void policy_show(const struct policy *p, struct buf *out);

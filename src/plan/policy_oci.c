@@ -35,8 +35,8 @@ static int parse_action(const struct json *value, int *out, struct err *e)
 		const char *name;
 		int action;
 	} names[] = {
-		{ "SCMP_ACT_ALLOW", SECCOMP_ALLOW },	   { "SCMP_ACT_ERRNO", SECCOMP_REFUSE },
-		{ "SCMP_ACT_KILL", SECCOMP_KILL },	   { "SCMP_ACT_KILL_PROCESS", SECCOMP_KILL },
+		{ "SCMP_ACT_ALLOW", SECCOMP_ALLOW },	  { "SCMP_ACT_ERRNO", SECCOMP_REFUSE },
+		{ "SCMP_ACT_KILL", SECCOMP_KILL },	  { "SCMP_ACT_KILL_PROCESS", SECCOMP_KILL },
 		{ "SCMP_ACT_KILL_THREAD", SECCOMP_KILL },
 	};
 
@@ -45,7 +45,8 @@ static int parse_action(const struct json *value, int *out, struct err *e)
 			*out = names[i].action;
 			return 0;
 		}
-	return json_error(value, NULL, e, "must be SCMP_ACT_ALLOW, _ERRNO or _KILL; others are not taken");
+	return json_error(value, NULL, e,
+			  "must be SCMP_ACT_ALLOW, _ERRNO or _KILL; others are not taken");
 }
 
 static int parse_errno_ret(const struct json *value, unsigned *out, struct err *e)
@@ -147,9 +148,9 @@ static int parse_op(const struct json *value, void *record, struct err *e)
 		const char *name;
 		int op;
 	} names[] = {
-		{ "SCMP_CMP_EQ", OCI_EQ },	    { "SCMP_CMP_MASKED_EQ", SECCOMP_MASKED_EQ },
-		{ "SCMP_CMP_NE", SECCOMP_NE },	    { "SCMP_CMP_LT", SECCOMP_LT },
-		{ "SCMP_CMP_LE", SECCOMP_LE },	    { "SCMP_CMP_GE", SECCOMP_GE },
+		{ "SCMP_CMP_EQ", OCI_EQ },     { "SCMP_CMP_MASKED_EQ", SECCOMP_MASKED_EQ },
+		{ "SCMP_CMP_NE", SECCOMP_NE }, { "SCMP_CMP_LT", SECCOMP_LT },
+		{ "SCMP_CMP_LE", SECCOMP_LE }, { "SCMP_CMP_GE", SECCOMP_GE },
 		{ "SCMP_CMP_GT", SECCOMP_GT },
 	};
 
@@ -171,7 +172,10 @@ static const struct field arg_fields[] = {
 /* Of a masked comparison "value" is the mask and "valueTwo" what is compared with. */
 static struct seccomp_arg convert(const struct oci_arg *arg)
 {
-	struct seccomp_arg out = { .index = (unsigned)arg->index, .op = arg->op, .value = arg->value, .mask = UINT64_MAX };
+	struct seccomp_arg out = { .index = (unsigned)arg->index,
+				   .op = arg->op,
+				   .value = arg->value,
+				   .mask = UINT64_MAX };
 
 	if (arg->op == OCI_EQ)
 		out.op = SECCOMP_MASKED_EQ;
@@ -206,7 +210,9 @@ static const char *const own_arches[] = {
 #if defined(__x86_64__)
 	"amd64", "x86_64", "x86", "SCMP_ARCH_X86_64",
 #elif defined(__aarch64__)
-	"arm64", "aarch64", "SCMP_ARCH_AARCH64",
+	"arm64",
+	"aarch64",
+	"SCMP_ARCH_AARCH64",
 #endif
 	NULL,
 };
@@ -260,7 +266,8 @@ static int select_arches(const struct json *value, void *record, struct err *e)
 		return json_error(value, NULL, e, "must be an array of architectures");
 	for (const struct json *item = value->list.first; item; item = item->next) {
 		s->has_arches = true;
-		s->any_arch = s->any_arch || (item->type == JSON_STRING && is_own_arch(item->string.bytes));
+		s->any_arch = s->any_arch ||
+			      (item->type == JSON_STRING && is_own_arch(item->string.bytes));
 	}
 	return 0;
 }
@@ -272,9 +279,10 @@ static const struct field selection_fields[] = {
 	{ .key = "minKernel", .kind = FIELD_CUSTOM, .parse = ignore },
 };
 
-static int parse_selection(const struct json *value, const struct entry *entry, struct selection *s, struct err *e)
+static int parse_selection(const struct json *value, const struct entry *entry, struct selection *s,
+			   struct err *e)
 {
-	*s = (struct selection){ .p = entry->p };
+	*s = (struct selection) { .p = entry->p };
 	if (value->type == JSON_NULL)
 		return 0;
 	return json_fields(value, selection_fields, ARRAY_LEN(selection_fields), s, NULL, e);
@@ -351,7 +359,10 @@ static int parse_syscalls(const struct json *value, void *record, struct err *e)
 }
 
 static const struct field oci_fields[] = {
-	{ .key = "defaultAction", .kind = FIELD_CUSTOM, .parse = parse_default_action, .required = true },
+	{ .key = "defaultAction",
+	  .kind = FIELD_CUSTOM,
+	  .parse = parse_default_action,
+	  .required = true },
 	{ .key = "defaultErrnoRet", .kind = FIELD_CUSTOM, .parse = parse_default_errno },
 	{ .key = "defaultErrno", .kind = FIELD_CUSTOM, .parse = ignore },
 	{ .key = "architectures", .kind = FIELD_CUSTOM, .parse = ignore },
@@ -360,7 +371,8 @@ static const struct field oci_fields[] = {
 	{ .key = "syscalls", .kind = FIELD_CUSTOM, .parse = parse_syscalls },
 };
 
-int policy_parse_oci(const char *text, size_t len, const char *where, struct policy *p, struct err *e)
+int policy_parse_oci(const char *text, size_t len, const char *where, struct policy *p,
+		     struct err *e)
 {
 	struct json_limits limits = JSON_LIMITS_DEFAULT;
 	struct oci oci = { .p = p, .default_error = EPERM };

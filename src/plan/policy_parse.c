@@ -24,11 +24,13 @@ int policy_why(const struct json *value, void *record, struct err *e)
 	return 0;
 }
 
-static int whole_number(const struct json *value, uint64_t min, uint64_t max, uint64_t *out, struct err *e)
+static int whole_number(const struct json *value, uint64_t min, uint64_t max, uint64_t *out,
+			struct err *e)
 {
 	if (value->type != JSON_INT || value->integer < 0 || (uint64_t)value->integer < min ||
 	    (uint64_t)value->integer > max)
-		return json_error(value, NULL, e, "must be a whole number from %" PRIu64 " to %" PRIu64, min, max);
+		return json_error(value, NULL, e,
+				  "must be a whole number from %" PRIu64 " to %" PRIu64, min, max);
 	*out = (uint64_t)value->integer;
 	return 0;
 }
@@ -37,7 +39,8 @@ static int whole_number(const struct json *value, uint64_t min, uint64_t max, ui
 
 static bool is_plain_path(const char *path)
 {
-	return path[0] == '/' && !strpbrk(path, ":\n") && !strstr(path, "//") && !strstr(path, "/..") && strlen(path) < 256;
+	return path[0] == '/' && !strpbrk(path, ":\n") && !strstr(path, "//") &&
+	       !strstr(path, "/..") && strlen(path) < 256;
 }
 
 static int parse_path(const struct json *value, char **into, struct err *e)
@@ -56,9 +59,10 @@ static int parse_user_name(const struct json *value, void *record, struct err *e
 
 	if (value->type != JSON_STRING || memchr(value->string.bytes, 0, value->string.len) ||
 	    !str_is_name(value->string.bytes, 31) || strpbrk(value->string.bytes, ":/,\\") ||
-	    strchr("-+~0123456789", value->string.bytes[0]) || str_eq(value->string.bytes, "root") ||
-	    str_eq(value->string.bytes, "agent"))
-		return json_error(value, NULL, e, "must be a name of a user other than root and agent");
+	    strchr("-+~0123456789", value->string.bytes[0]) ||
+	    str_eq(value->string.bytes, "root") || str_eq(value->string.bytes, "agent"))
+		return json_error(value, NULL, e,
+				  "must be a name of a user other than root and agent");
 	free(p->user.name);
 	p->user.name = str_dup(value->string.bytes, e);
 	return p->user.name ? 0 : -e->code;
@@ -116,12 +120,14 @@ static int parse_caps(const struct json *value, void *record, struct err *e)
 	uint64_t mask = 0;
 
 	if (value->type != JSON_OBJECT)
-		return json_error(value, NULL, e, "must be an object of capabilities and their reasons");
+		return json_error(value, NULL, e,
+				  "must be an object of capabilities and their reasons");
 	for (const struct json *item = value->list.first; item; item = item->next) {
 		int cap = policy_cap(item->key);
 
 		if (cap < 0)
-			return json_error(item, NULL, e, "is no capability that a session's root may have");
+			return json_error(item, NULL, e,
+					  "is no capability that a session's root may have");
 		if (policy_why(item, NULL, e) < 0)
 			return -e->code;
 		mask |= UINT64_C(1) << cap;
@@ -163,7 +169,8 @@ static const struct limit_key {
 	{ "tmp", offsetof(struct limits, tmp_bytes), str_size },
 };
 
-static int parse_limit_value(const struct json *value, const struct limit_key *key, uint64_t *out, struct err *e)
+static int parse_limit_value(const struct json *value, const struct limit_key *key, uint64_t *out,
+			     struct err *e)
 {
 	struct err why = { 0 };
 
@@ -177,7 +184,8 @@ static int parse_limit_value(const struct json *value, const struct limit_key *k
 	}
 	if (value->type != JSON_STRING || memchr(value->string.bytes, 0, value->string.len))
 		return json_error(value, NULL, e,
-				  key->parse == limit_number ? "must be a whole number or null" : "must be a text or null");
+				  key->parse == limit_number ? "must be a whole number or null"
+							     : "must be a text or null");
 	if (key->parse(value->string.bytes, out, &why) < 0)
 		return json_error(value, NULL, e, "%s", why.text);
 	return 0;
@@ -189,14 +197,19 @@ static int parse_limit(const struct json *value, void *record, struct err *e)
 
 	for (size_t i = 0; i < ARRAY_LEN(limit_keys); i++)
 		if (str_eq(limit_keys[i].key, value->key))
-			return parse_limit_value(value, &limit_keys[i],
-						 (uint64_t *)((char *)limits + limit_keys[i].offset), e);
+			return parse_limit_value(
+				value, &limit_keys[i],
+				(uint64_t *)((char *)limits + limit_keys[i].offset), e);
 	return json_error(value, NULL, e, "is no limit");
 }
 
 static const struct field limits_fields[] = {
 	{ .key = "memory", .kind = FIELD_CUSTOM, .parse = parse_limit },
-	{ .key = "memory_percent", .kind = FIELD_U64, .offset = POLICY_FIELD(memory_percent), .min = 1, .max = 100 },
+	{ .key = "memory_percent",
+	  .kind = FIELD_U64,
+	  .offset = POLICY_FIELD(memory_percent),
+	  .min = 1,
+	  .max = 100 },
 	{ .key = "swap", .kind = FIELD_CUSTOM, .parse = parse_limit },
 	{ .key = "cpus", .kind = FIELD_CUSTOM, .parse = parse_limit },
 	{ .key = "pids", .kind = FIELD_CUSTOM, .parse = parse_limit },
@@ -228,8 +241,9 @@ static int parse_degraded(const struct json *value, void *reader, struct err *e)
 		return json_error(value, NULL, e, "must be an array of names");
 	for (const struct json *item = value->list.first; item; item = item->next) {
 		if (item->type != JSON_STRING || degraded_bit(item->string.bytes, &bit) < 0)
-			return json_error(value, NULL, e,
-					  "holds what cannot be degraded; there are memory, swap, cpus, pids, network, ids");
+			return json_error(
+				value, NULL, e,
+				"holds what cannot be degraded; there are memory, swap, cpus, pids, network, ids");
 		bits |= bit;
 	}
 	((struct policy_reader *)reader)->p->allow_degraded = bits;
@@ -257,12 +271,15 @@ static int parse_resolvers(const struct json *value, void *record, struct err *e
 	unsigned char address[16];
 
 	if (value->type != JSON_ARRAY && value->type != JSON_NULL)
-		return json_error(value, NULL, e, "must be an array of addresses, or null for the host's");
+		return json_error(value, NULL, e,
+				  "must be an array of addresses, or null for the host's");
 	if (value->type == JSON_ARRAY && value->list.count > 3)
 		return json_error(value, NULL, e, "holds more than the three a resolver asks");
-	for (const struct json *item = value->type == JSON_ARRAY ? value->list.first : NULL; item; item = item->next) {
-		if (item->type != JSON_STRING || (inet_pton(AF_INET, item->string.bytes, address) != 1 &&
-						  inet_pton(AF_INET6, item->string.bytes, address) != 1))
+	for (const struct json *item = value->type == JSON_ARRAY ? value->list.first : NULL; item;
+	     item = item->next) {
+		if (item->type != JSON_STRING ||
+		    (inet_pton(AF_INET, item->string.bytes, address) != 1 &&
+		     inet_pton(AF_INET6, item->string.bytes, address) != 1))
 			return json_error(value, NULL, e, "must hold addresses alone, as texts");
 		if (strv_add(&list, item->string.bytes, e) < 0)
 			return -e->code;
@@ -288,7 +305,8 @@ static int parse_network(const struct json *value, void *reader, struct err *e)
 static bool is_variable(const char *name)
 {
 	return *name && !strchr("0123456789", *name) &&
-	       !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")];
+	       !name[strspn(name,
+			    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")];
 }
 
 /* Added to what the extended policy sets. */
@@ -303,8 +321,10 @@ static int parse_set(const struct json *value, void *record, struct err *e)
 	for (const struct json *item = value->list.first; item; item = item->next) {
 		autofree char *text = NULL;
 
-		if (item->type != JSON_STRING || memchr(item->string.bytes, 0, item->string.len) || !is_variable(item->key))
-			return json_error(item, NULL, e, "must be the name of a variable, with a text");
+		if (item->type != JSON_STRING || memchr(item->string.bytes, 0, item->string.len) ||
+		    !is_variable(item->key))
+			return json_error(item, NULL, e,
+					  "must be the name of a variable, with a text");
 		text = str_fmt(e, "%s=%s", item->key, item->string.bytes);
 		if (!text || strv_env_put(&p->env, text, e) < 0)
 			return -e->code;
@@ -394,8 +414,14 @@ static int parse_mount_mode(const struct json *value, void *record, struct err *
 }
 
 static const struct field mount_fields[] = {
-	{ .key = "host", .kind = FIELD_STRING, .offset = offsetof(struct policy_mount, host), .required = true },
-	{ .key = "inside", .kind = FIELD_STRING, .offset = offsetof(struct policy_mount, inside), .required = true },
+	{ .key = "host",
+	  .kind = FIELD_STRING,
+	  .offset = offsetof(struct policy_mount, host),
+	  .required = true },
+	{ .key = "inside",
+	  .kind = FIELD_STRING,
+	  .offset = offsetof(struct policy_mount, inside),
+	  .required = true },
 	{ .key = "mode", .kind = FIELD_CUSTOM, .parse = parse_mount_mode },
 	{ .key = "why", .kind = FIELD_CUSTOM, .parse = policy_why },
 };
@@ -426,8 +452,10 @@ static int parse_mounts(const struct json *value, void *reader, struct err *e)
 
 		if (FIELDS(mount_fields, item, mount) < 0)
 			return -e->code;
-		if ((mount->host[0] != '/' && strncmp(mount->host, "~/", 2) != 0) || !is_plain_path(mount->inside))
-			return json_error(value, NULL, e, "'host' must begin with '/' or '~/', 'inside' with '/'");
+		if ((mount->host[0] != '/' && strncmp(mount->host, "~/", 2) != 0) ||
+		    !is_plain_path(mount->inside))
+			return json_error(value, NULL, e,
+					  "'host' must begin with '/' or '~/', 'inside' with '/'");
 	}
 	return 0;
 }
@@ -468,7 +496,8 @@ static int parse_root_fs(const struct json *value, void *reader, struct err *e)
 
 static int parse_objects(const struct json *value, void *record, struct err *e)
 {
-	static const char *const names[] = { [GIT_OBJECTS_AUTO] = "auto", [GIT_OBJECTS_ALL] = "all",
+	static const char *const names[] = { [GIT_OBJECTS_AUTO] = "auto",
+					     [GIT_OBJECTS_ALL] = "all",
 					     [GIT_OBJECTS_REACHABLE] = "reachable" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -519,7 +548,8 @@ static int parse_extends(const struct json *value, void *reader, struct err *e)
 	if (value->type != JSON_STRING || !str_is_name(value->string.bytes, 200))
 		return json_error(value, NULL, e, "must be the name of a policy");
 	if (r->base)
-		return json_error(value, NULL, e, "a policy that another extends cannot extend again");
+		return json_error(value, NULL, e,
+				  "a policy that another extends cannot extend again");
 	return 0; /* it has been read before */
 }
 
@@ -551,7 +581,8 @@ static int read_text(struct policy_reader *r, const struct json *root, struct er
 	return 0;
 }
 
-static int parse_document(const char *text, size_t len, const char *where, struct json_doc **doc, struct err *e)
+static int parse_document(const char *text, size_t len, const char *where, struct json_doc **doc,
+			  struct err *e)
 {
 	struct json_limits limits = JSON_LIMITS_DEFAULT;
 
@@ -561,7 +592,8 @@ static int parse_document(const char *text, size_t len, const char *where, struc
 }
 
 static int read_extended(const struct json *extends, struct policy *p, const char *where,
-			 int (*find)(const char *name, struct buf *text, struct err *e), struct err *e)
+			 int (*find)(const char *name, struct buf *text, struct err *e),
+			 struct err *e)
 {
 	struct policy_reader base = { .p = p, .where = extends->string.bytes, .base = true };
 	autojson struct json_doc *doc = NULL;
@@ -577,7 +609,8 @@ static int read_extended(const struct json *extends, struct policy *p, const cha
 }
 
 static int parse_into(const char *text, size_t len, const char *where,
-		      int (*find)(const char *name, struct buf *text, struct err *e), struct policy *p, struct err *e)
+		      int (*find)(const char *name, struct buf *text, struct err *e),
+		      struct policy *p, struct err *e)
 {
 	struct policy_reader reader = { .p = p, .where = where };
 	autojson struct json_doc *doc = NULL;
@@ -587,7 +620,8 @@ static int parse_into(const char *text, size_t len, const char *where,
 		return -e->code;
 	/* Key order must not matter: what is extended comes first wherever it is named. */
 	extends = json_root(doc)->type == JSON_OBJECT ? json_get(json_root(doc), "extends") : NULL;
-	if (extends && extends->type == JSON_STRING && read_extended(extends, p, where, find, e) < 0)
+	if (extends && extends->type == JSON_STRING &&
+	    read_extended(extends, p, where, find, e) < 0)
 		return -e->code;
 	if (read_text(&reader, json_root(doc), e) < 0)
 		return -e->code;
@@ -595,7 +629,8 @@ static int parse_into(const char *text, size_t len, const char *where,
 }
 
 int policy_parse(const char *text, size_t len, const char *where,
-		 int (*find)(const char *name, struct buf *text, struct err *e), struct policy **out, struct err *e)
+		 int (*find)(const char *name, struct buf *text, struct err *e),
+		 struct policy **out, struct err *e)
 {
 	struct policy *p = calloc(1, sizeof(*p));
 

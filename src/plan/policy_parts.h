@@ -24,7 +24,8 @@ must_check int policy_init(struct policy *p, struct err *e);
 must_check int policy_parse_seccomp(const struct json *value, void *reader, struct err *e);
 
 /* The rules of an OCI profile, in place of p->rules. Pure. */
-must_check int policy_parse_oci(const char *text, size_t len, const char *where, struct policy *p, struct err *e);
+must_check int policy_parse_oci(const char *text, size_t len, const char *where, struct policy *p,
+				struct err *e);
 
 /* Take an own copy of `rule` (its calls are taken over) at the end of p->rules. */
 must_check int policy_add_rule(struct policy *p, struct seccomp_rule *rule, struct err *e);

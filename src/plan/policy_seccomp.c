@@ -133,7 +133,8 @@ static int check_condition(const struct json *value, const struct condition *c, 
 		return json_error(value, NULL, e, "a condition has one of 'value' and 'not'");
 	for (unsigned i = 0; i < c->n_values; i++)
 		if (c->values[i] & ~c->mask)
-			return json_error(value, NULL, e, "a value has bits that its mask takes away");
+			return json_error(value, NULL, e,
+					  "a value has bits that its mask takes away");
 	return 0;
 }
 
@@ -142,12 +143,14 @@ static int parse_conditions(const struct json *value, void *record, struct err *
 	struct written_rule *w = record;
 
 	if (value->type != JSON_ARRAY || value->list.count > CONDITIONS_MAX)
-		return json_error(value, NULL, e, "must be an array of no more than %d conditions", CONDITIONS_MAX);
+		return json_error(value, NULL, e, "must be an array of no more than %d conditions",
+				  CONDITIONS_MAX);
 	for (const struct json *item = value->list.first; item; item = item->next) {
 		struct condition *c = &w->conditions[w->n_conditions++];
 
 		c->mask = UINT32_MAX;
-		if (json_fields(item, condition_fields, ARRAY_LEN(condition_fields), c, NULL, e) < 0 ||
+		if (json_fields(item, condition_fields, ARRAY_LEN(condition_fields), c, NULL, e) <
+			    0 ||
 		    check_condition(item, c, e) < 0)
 			return -e->code;
 	}
@@ -161,7 +164,8 @@ static int parse_error_name(const struct json *value, unsigned *out, struct err 
 	if (value->type == JSON_INT && value->integer >= 0 && value->integer < 4096)
 		number = (int)value->integer;
 	if (number < 0)
-		return json_error(value, NULL, e, "must be the name of an error, such as \"EPERM\", or its number");
+		return json_error(value, NULL, e,
+				  "must be the name of an error, such as \"EPERM\", or its number");
 	*out = (unsigned)number;
 	return 0;
 }
@@ -179,9 +183,11 @@ static int parse_calls(const struct json *value, struct written_rule *w, int act
 	w->rule.action = action;
 	w->n_actions++;
 	if (w->n_actions > 1)
-		return json_error(value, NULL, e, "a rule has one of 'allow', 'refuse', 'kill' and 'otherwise'");
+		return json_error(value, NULL, e,
+				  "a rule has one of 'allow', 'refuse', 'kill' and 'otherwise'");
 	if (value->type != JSON_ARRAY || value->list.count == 0 || value->list.count > CALLS_MAX)
-		return json_error(value, NULL, e, "must be an array of 1 to %d names of system calls", CALLS_MAX);
+		return json_error(value, NULL, e,
+				  "must be an array of 1 to %d names of system calls", CALLS_MAX);
 	w->rule.calls = calloc(value->list.count + 1, sizeof(*w->rule.calls));
 	if (!w->rule.calls)
 		return err_code(e, ENOMEM, "policy: no memory");
@@ -189,7 +195,8 @@ static int parse_calls(const struct json *value, struct written_rule *w, int act
 		char **call = &w->rule.calls[strv_len(w->rule.calls)];
 
 		if (item->type != JSON_STRING || !str_is_name(item->string.bytes, CALL_NAME_MAX))
-			return json_error(value, NULL, e, "must be an array of names of system calls");
+			return json_error(value, NULL, e,
+					  "must be an array of names of system calls");
 		*call = str_dup(item->string.bytes, e);
 		if (!*call)
 			return -e->code;
@@ -232,7 +239,8 @@ static int check_rule(const struct json *value, struct written_rule *w, struct e
 	bool answers = w->rule.action == SECCOMP_REFUSE || w->rule.action == SECCOMP_OTHERWISE;
 
 	if (w->n_actions == 0)
-		return json_error(value, NULL, e, "a rule has one of 'allow', 'refuse', 'kill' and 'otherwise'");
+		return json_error(value, NULL, e,
+				  "a rule has one of 'allow', 'refuse', 'kill' and 'otherwise'");
 	if (w->has_error && !answers)
 		return json_error(value, NULL, e, "'error' belongs to 'refuse' and 'otherwise'");
 	if (w->rule.action == SECCOMP_OTHERWISE && w->n_conditions)
@@ -243,8 +251,8 @@ static int check_rule(const struct json *value, struct written_rule *w, struct e
 }
 
 /* A rule for every choice of one value a condition: the filter knows no "or". */
-static int expand(const struct written_rule *w, unsigned at, struct seccomp_rule *partial, struct policy *p,
-		  struct err *e)
+static int expand(const struct written_rule *w, unsigned at, struct seccomp_rule *partial,
+		  struct policy *p, struct err *e)
 {
 	const struct condition *c = &w->conditions[at];
 	unsigned n = c->has_not ? 1 : c->n_values;
@@ -261,10 +269,11 @@ static int expand(const struct written_rule *w, unsigned at, struct seccomp_rule
 	}
 	partial->n_args = at + 1;
 	for (unsigned i = 0; i < n; i++) {
-		partial->args[at] = (struct seccomp_arg){ .index = (unsigned)c->index,
-							  .op = c->has_not ? SECCOMP_NE : SECCOMP_MASKED_EQ,
-							  .value = c->has_not ? c->not_value : c->values[i],
-							  .mask = c->has_not ? UINT64_MAX : c->mask };
+		partial->args[at] =
+			(struct seccomp_arg) { .index = (unsigned)c->index,
+					       .op = c->has_not ? SECCOMP_NE : SECCOMP_MASKED_EQ,
+					       .value = c->has_not ? c->not_value : c->values[i],
+					       .mask = c->has_not ? UINT64_MAX : c->mask };
 		if (expand(w, at + 1, partial, p, e) < 0)
 			return -e->code;
 	}
@@ -323,7 +332,8 @@ static int parse_oci_name(const struct json *value, void *record, struct err *e)
 {
 	struct policy *p = record;
 
-	if (value->type != JSON_STRING || value->string.len == 0 || memchr(value->string.bytes, 0, value->string.len))
+	if (value->type != JSON_STRING || value->string.len == 0 ||
+	    memchr(value->string.bytes, 0, value->string.len))
 		return json_error(value, NULL, e, "must be the path of an OCI profile");
 	free(p->seccomp_oci);
 	p->seccomp_oci = str_dup(value->string.bytes, e);
@@ -348,6 +358,7 @@ int policy_parse_seccomp(const struct json *value, void *reader, struct err *e)
 	more = json_get(value, "more_rules");
 	oci = json_get(value, "oci");
 	if (oci && (more || json_get(value, "rules")))
-		return json_error(oci, NULL, e, "an OCI profile stands in place of rules, not beside them");
+		return json_error(oci, NULL, e,
+				  "an OCI profile stands in place of rules, not beside them");
 	return more ? add_rules(more, p, e) : 0;
 }

@@ -16,7 +16,7 @@
 
 static const char *const objects_names[] = { "auto", "all", "reachable" };
 static const char *const action_names[] = {
-	[SECCOMP_ALLOW] = "allow", [SECCOMP_REFUSE] = "refuse",	  [SECCOMP_KILL] = "kill",
+	[SECCOMP_ALLOW] = "allow", [SECCOMP_REFUSE] = "refuse",	      [SECCOMP_KILL] = "kill",
 	[SECCOMP_ONLY] = "only",   [SECCOMP_OTHERWISE] = "otherwise",
 };
 
@@ -136,9 +136,10 @@ static void show_hex(struct json_out *o, const char *key, uint64_t value)
 
 static void show_args(struct json_out *o, const struct seccomp_arg *args, unsigned n)
 {
-	static const char *const ops[] = { [SECCOMP_MASKED_EQ] = "value", [SECCOMP_NE] = "not",
-					   [SECCOMP_LT] = "less",	  [SECCOMP_LE] = "at_most",
-					   [SECCOMP_GE] = "at_least",	  [SECCOMP_GT] = "more" };
+	static const char *const ops[] = {
+		[SECCOMP_MASKED_EQ] = "value", [SECCOMP_NE] = "not",	  [SECCOMP_LT] = "less",
+		[SECCOMP_LE] = "at_most",      [SECCOMP_GE] = "at_least", [SECCOMP_GT] = "more"
+	};
 
 	if (n == 0)
 		return;

@@ -17,7 +17,7 @@ struct homes {
 	struct home {
 		char *path;
 		bool person; /* not a service's: what contains it is refused too */
-	} *list;
+	} * list;
 	size_t n;
 };
 
@@ -26,35 +26,80 @@ static const struct system_dir {
 	const char *path;
 	bool beneath;
 } system_dirs[] = {
-	{ "/bin", true },	{ "/boot", true },	  { "/dev", true },	 { "/etc", true },
-	{ "/home", false },	{ "/lib", true },	  { "/lib32", true },	 { "/lib64", true },
-	{ "/libx32", true },	{ "/media", false },	  { "/mnt", false },	 { "/opt", false },
-	{ "/proc", true },	{ "/root", false },	  { "/run", true },	 { "/sbin", true },
-	{ "/srv", false },	{ "/sys", true },	  { "/tmp", false },	 { "/usr", false },
-	{ "/usr/bin", true },	{ "/usr/lib", true },	  { "/usr/sbin", true }, { "/usr/libexec", true },
-	{ "/usr/local", false }, { "/usr/share", false }, { "/var", false },	 { "/var/backups", true },
-	{ "/var/cache", false }, { "/var/lib", false },	  { "/var/log", true },	 { "/var/mail", true },
-	{ "/var/run", true },	{ "/var/spool", true },	  { "/var/tmp", false },
+	{ "/bin", true },	  { "/boot", true },	   { "/dev", true },
+	{ "/etc", true },	  { "/home", false },	   { "/lib", true },
+	{ "/lib32", true },	  { "/lib64", true },	   { "/libx32", true },
+	{ "/media", false },	  { "/mnt", false },	   { "/opt", false },
+	{ "/proc", true },	  { "/root", false },	   { "/run", true },
+	{ "/sbin", true },	  { "/srv", false },	   { "/sys", true },
+	{ "/tmp", false },	  { "/usr", false },	   { "/usr/bin", true },
+	{ "/usr/lib", true },	  { "/usr/sbin", true },   { "/usr/libexec", true },
+	{ "/usr/local", false },  { "/usr/share", false }, { "/var", false },
+	{ "/var/backups", true }, { "/var/cache", false }, { "/var/lib", false },
+	{ "/var/log", true },	  { "/var/mail", true },   { "/var/run", true },
+	{ "/var/spool", true },	  { "/var/tmp", false },
 };
 
 /* Below any directory: credentials by the names their programs give them. */
 static const char *const keys[] = {
-	".ssh",		  ".gnupg",	      ".aws",	       ".azure",	   ".kube",
-	".docker",	  ".netrc",	      ".git-credentials", ".password-store", ".pgpass",
-	".my.cnf",	  ".pypirc",	      ".npmrc",	       ".vault-token",	   ".terraform.d",
-	".terraformrc",	  ".mozilla",	      ".thunderbird",  ".config/gcloud",   ".config/gh",
-	".config/hub",	  ".config/rclone",   ".config/op",    ".config/sops",	   ".config/git/credentials",
-	".config/chromium", ".config/google-chrome", ".local/share/keyrings", ".cargo/credentials",
-	".cargo/credentials.toml", ".gem/credentials", ".config/containers/auth.json", ".boto", ".s3cfg",
-	".claude/.credentials.json", ".codex/auth.json",
+	".ssh",
+	".gnupg",
+	".aws",
+	".azure",
+	".kube",
+	".docker",
+	".netrc",
+	".git-credentials",
+	".password-store",
+	".pgpass",
+	".my.cnf",
+	".pypirc",
+	".npmrc",
+	".vault-token",
+	".terraform.d",
+	".terraformrc",
+	".mozilla",
+	".thunderbird",
+	".config/gcloud",
+	".config/gh",
+	".config/hub",
+	".config/rclone",
+	".config/op",
+	".config/sops",
+	".config/git/credentials",
+	".config/chromium",
+	".config/google-chrome",
+	".local/share/keyrings",
+	".cargo/credentials",
+	".cargo/credentials.toml",
+	".gem/credentials",
+	".config/containers/auth.json",
+	".boto",
+	".s3cfg",
+	".claude/.credentials.json",
+	".codex/auth.json",
 };
 
 /* Of the machine itself; "/etc" as a whole is refused, but single files of it may be asked for. */
 static const char *const host_secrets[] = {
-	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/ssh", "/etc/ssl/private",
-	"/etc/sudoers", "/etc/sudoers.d", "/etc/krb5.keytab", "/etc/apt/auth.conf", "/etc/apt/auth.conf.d",
-	"/etc/wireguard", "/etc/NetworkManager", "/etc/kubernetes", "/var/lib/docker", "/var/lib/containerd",
-	"/var/lib/kubelet", "/var/lib/private",
+	"/etc/shadow",
+	"/etc/shadow-",
+	"/etc/gshadow",
+	"/etc/gshadow-",
+	"/etc/ssh",
+	"/etc/ssl/private",
+	"/etc/sudoers",
+	"/etc/sudoers.d",
+	"/etc/krb5.keytab",
+	"/etc/apt/auth.conf",
+	"/etc/apt/auth.conf.d",
+	"/etc/wireguard",
+	"/etc/NetworkManager",
+	"/etc/kubernetes",
+	"/var/lib/docker",
+	"/var/lib/containerd",
+	"/var/lib/kubelet",
+	"/var/lib/private",
 };
 
 static int homes_add(struct homes *homes, const char *path, bool person, struct err *e)
@@ -74,7 +119,7 @@ static int homes_add(struct homes *homes, const char *path, bool person, struct 
 		copy = str_dup(path, e);
 	if (!copy)
 		return -e->code;
-	grown[homes->n++] = (struct home){ .path = copy, .person = person };
+	grown[homes->n++] = (struct home) { .path = copy, .person = person };
 	return 0;
 }
 
@@ -126,11 +171,13 @@ void homes_free(struct homes *homes)
 static int refuse_system(const char *path, struct err *e)
 {
 	if (str_eq(path, "/"))
-		return err_code(e, EPERM, "/ is the whole host: name the directory that is to be worked on");
+		return err_code(e, EPERM,
+				"/ is the whole host: name the directory that is to be worked on");
 	for (size_t i = 0; i < ARRAY_LEN(system_dirs); i++)
 		if (str_eq(path, system_dirs[i].path) ||
 		    (system_dirs[i].beneath && fs_is_beneath(system_dirs[i].path, path)))
-			return err_code(e, EPERM, "%s: %s is a directory of the system", path, system_dirs[i].path);
+			return err_code(e, EPERM, "%s: %s is a directory of the system", path,
+					system_dirs[i].path);
 	return 0;
 }
 
@@ -140,9 +187,11 @@ static int refuse_homes(const char *path, const struct homes *homes, struct err 
 		const struct home *home = &homes->list[i];
 
 		if (str_eq(path, home->path))
-			return err_code(e, EPERM, "%s is a home directory: name a directory in it", path);
+			return err_code(e, EPERM, "%s is a home directory: name a directory in it",
+					path);
 		if (home->person && fs_is_beneath(path, home->path))
-			return err_code(e, EPERM, "%s contains the home directory %s", path, home->path);
+			return err_code(e, EPERM, "%s contains the home directory %s", path,
+					home->path);
 	}
 	return 0;
 }
@@ -176,10 +225,11 @@ static int refuse_keys(const char *path, struct err *e)
 			return err_code(e, EPERM, "%s: %s holds keys", path, keys[i]);
 	for (size_t i = 0; i < ARRAY_LEN(host_secrets); i++) {
 		if (fs_is_beneath(host_secrets[i], path))
-			return err_code(e, EPERM, "%s: %s holds secrets of the host", path, host_secrets[i]);
-		if (fs_is_beneath(path, host_secrets[i]))
-			return err_code(e, EPERM, "%s contains %s, which holds secrets of the host", path,
+			return err_code(e, EPERM, "%s: %s holds secrets of the host", path,
 					host_secrets[i]);
+		if (fs_is_beneath(path, host_secrets[i]))
+			return err_code(e, EPERM, "%s contains %s, which holds secrets of the host",
+					path, host_secrets[i]);
 	}
 	return 0;
 }
@@ -191,7 +241,8 @@ static int refuse_keys_in(int dir, const char *path, struct err *e)
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		if (fstatat(dir, keys[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			return err_code(e, EPERM, "%s contains %s, which holds keys", path, keys[i]);
+			return err_code(e, EPERM, "%s contains %s, which holds keys", path,
+					keys[i]);
 	return 0;
 }
 
@@ -218,12 +269,13 @@ static int refuse_kind(mode_t mode, const char *path, struct err *e)
 
 /* A single file of /etc or /usr is nothing secret unless it is named above; a directory is a lower
  * layer, and host directories of the system are there already. */
-static int refuse_places(const char *path, mode_t mode, const char *state_dir, const struct homes *homes,
-			 struct err *e)
+static int refuse_places(const char *path, mode_t mode, const char *state_dir,
+			 const struct homes *homes, struct err *e)
 {
 	if (S_ISDIR(mode) && refuse_system(path, e) < 0)
 		return -e->code;
-	if (fs_is_beneath("/proc", path) || fs_is_beneath("/sys", path) || fs_is_beneath("/dev", path))
+	if (fs_is_beneath("/proc", path) || fs_is_beneath("/sys", path) ||
+	    fs_is_beneath("/dev", path))
 		return err_code(e, EPERM, "%s is the kernel's", path);
 	if (refuse_homes(path, homes, e) < 0 || refuse_state(path, state_dir, e) < 0)
 		return -e->code;
@@ -253,7 +305,8 @@ static bool is_normal(const char *path)
 	while (*path) {
 		size_t len = strcspn(++path, "/");
 
-		if (len == 0 || (len == 1 && path[0] == '.') || (len == 2 && path[0] == '.' && path[1] == '.'))
+		if (len == 0 || (len == 1 && path[0] == '.') ||
+		    (len == 2 && path[0] == '.' && path[1] == '.'))
 			return false;
 		path += len;
 	}
@@ -263,18 +316,22 @@ static bool is_normal(const char *path)
 int refuse_target(const char *inside, struct err *e)
 {
 	/* Whoever stands here would hide a wall or what the session works on. */
-	static const char *const whole[] = { "/usr", "/etc", "/workspace", "/tmp", "/run", "/var", "/home",
-					     "/bin", "/sbin", "/lib", "/lib64" };
-	static const char *const beneath[] = { "/proc", "/sys", "/dev", "/run/ohsandbox", "/workspace/.git" };
+	static const char *const whole[] = { "/usr",  "/etc", "/workspace", "/tmp", "/run",  "/var",
+					     "/home", "/bin", "/sbin",	    "/lib", "/lib64" };
+	static const char *const beneath[] = { "/proc", "/sys", "/dev", "/run/ohsandbox",
+					       "/workspace/.git" };
 
 	if (!is_normal(inside))
-		return err_code(e, EINVAL, "--mount: '%s' is not a plain absolute path inside", inside);
+		return err_code(e, EINVAL, "--mount: '%s' is not a plain absolute path inside",
+				inside);
 	for (size_t i = 0; i < ARRAY_LEN(whole); i++)
 		if (str_eq(inside, whole[i]))
-			return err_code(e, EPERM, "--mount: %s of the session cannot be replaced", inside);
+			return err_code(e, EPERM, "--mount: %s of the session cannot be replaced",
+					inside);
 	for (size_t i = 0; i < ARRAY_LEN(beneath); i++)
 		if (fs_is_beneath(beneath[i], inside))
-			return err_code(e, EPERM, "--mount: nothing can be mounted beneath %s of the session",
+			return err_code(e, EPERM,
+					"--mount: nothing can be mounted beneath %s of the session",
 					beneath[i]);
 	return 0;
 }

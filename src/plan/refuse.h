@@ -23,11 +23,13 @@ static inline void auto_homes(struct homes **homes)
 
 /* May `path` be the workspace? Refused: "/", system directories, any home, what holds one, and what
  * contains the state directory or stands in it. */
-must_check int refuse_dir(const char *path, const char *state_dir, const struct homes *homes, struct err *e);
+must_check int refuse_dir(const char *path, const char *state_dir, const struct homes *homes,
+			  struct err *e);
 
 /* May `path` be mounted? Refused besides: sockets, devices, pipes, and keys, alone or in the
  * directory itself. Gives 1 for a regular file and 0 for a directory. */
-must_check int refuse_mount(const char *path, const char *state_dir, const struct homes *homes, struct err *e);
+must_check int refuse_mount(const char *path, const char *state_dir, const struct homes *homes,
+			    struct err *e);
 
 /* May something of the host be mounted at `inside`? */
 must_check int refuse_target(const char *inside, struct err *e);

@@ -45,11 +45,13 @@ static char *expand_home(const char *path, const struct host *h, struct err *e)
 		return str_dup(path, e);
 	if (path[1] == '/' && h->home)
 		return str_fmt(e, "%s%s", h->home, path + 1);
-	err_code(e, EINVAL, "mount %s: only '~/...' is taken, and only for a user with a home", path);
+	err_code(e, EINVAL, "mount %s: only '~/...' is taken, and only for a user with a home",
+		 path);
 	return NULL;
 }
 
-static int take_policy_mounts(struct request *r, const struct policy *p, const struct host *h, struct err *e)
+static int take_policy_mounts(struct request *r, const struct policy *p, const struct host *h,
+			      struct err *e)
 {
 	for (unsigned i = 0; i < p->n_mounts; i++) {
 		struct policy_mount mount = { .mode = p->mounts[i].mode };
@@ -66,7 +68,8 @@ static int refuse_twice(const struct request *r, unsigned upto, struct err *e)
 {
 	for (unsigned i = 0; i < upto; i++)
 		if (str_eq(r->mounts[i].inside, r->mounts[upto].inside))
-			return err_code(e, EEXIST, "--mount: %s inside is given twice", r->mounts[upto].inside);
+			return err_code(e, EEXIST, "--mount: %s inside is given twice",
+					r->mounts[upto].inside);
 	return 0;
 }
 
@@ -112,7 +115,8 @@ static int resolve_paths(struct request *r, const struct host *h, struct err *e)
 		return -e->code;
 	owner = workspace_owner(r, h);
 	for (unsigned i = 0; i < r->n_mounts; i++)
-		if (resolve_mount(&r->mounts[i], owner, h, homes, e) < 0 || refuse_twice(r, i, e) < 0)
+		if (resolve_mount(&r->mounts[i], owner, h, homes, e) < 0 ||
+		    refuse_twice(r, i, e) < 0)
 			return -e->code;
 	return 0;
 }
@@ -127,10 +131,11 @@ static int put(struct request *r, const char *name, const char *value, struct er
 /* A time zone's name, not a path: "Europe/Berlin", "UTC", "CET-1CEST". */
 static bool is_zone(const char *zone)
 {
-	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/_+-,.:<>";
+	static const char allowed[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/_+-,.:<>";
 
-	return zone && *zone && *zone != '/' && *zone != ':' && strlen(zone) < 64 && !strstr(zone, "..") &&
-	       zone[strspn(zone, allowed)] == '\0';
+	return zone && *zone && *zone != '/' && *zone != ':' && strlen(zone) < 64 &&
+	       !strstr(zone, "..") && zone[strspn(zone, allowed)] == '\0';
 }
 
 static int resolve_zone(struct request *r, struct err *e)
@@ -169,7 +174,8 @@ static int add_bundle(struct request *r, char *canonical, const char **inside, s
 	struct policy_mount mount = { .mode = MOUNT_MODE_RO, .is_file = true, .plain_ids = true };
 
 	for (unsigned i = 0; i < r->n_mounts; i++)
-		if (str_eq(r->mounts[i].host, host) && str_starts(r->mounts[i].inside, "/run/ohsandbox/")) {
+		if (str_eq(r->mounts[i].host, host) &&
+		    str_starts(r->mounts[i].inside, "/run/ohsandbox/")) {
 			*inside = r->mounts[i].inside;
 			return 0;
 		}
@@ -188,9 +194,11 @@ static int pass_bundle(struct request *r, const char *name, const char *file, st
 	struct stat st;
 
 	/* Certificates are public: what not everybody may read is something else. */
-	if (!canonical || stat(canonical, &st) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & S_IROTH) ||
-	    st.st_size > BUNDLE_BYTES_MAX) {
-		log_warn("%s is not passed on: '%s' is no certificate bundle that everybody can read", name, file);
+	if (!canonical || stat(canonical, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    !(st.st_mode & S_IROTH) || st.st_size > BUNDLE_BYTES_MAX) {
+		log_warn(
+			"%s is not passed on: '%s' is no certificate bundle that everybody can read",
+			name, file);
 		free(canonical);
 		return 0;
 	}
@@ -217,8 +225,8 @@ int request_resolve(struct request *r, const struct policy *p, const struct host
 {
 	if (r->resolved)
 		return 0;
-	if (take_policy_mounts(r, p, h, e) < 0 || resolve_paths(r, h, e) < 0 || resolve_zone(r, e) < 0 ||
-	    pass_variables(r, p, e) < 0 || pass_bundles(r, p, e) < 0)
+	if (take_policy_mounts(r, p, h, e) < 0 || resolve_paths(r, h, e) < 0 ||
+	    resolve_zone(r, e) < 0 || pass_variables(r, p, e) < 0 || pass_bundles(r, p, e) < 0)
 		return -e->code;
 	if (r->toolchains && toolchain_find(r, getenv("PATH"), h, e) < 0)
 		return err_wrap(e, "--toolchains");
@@ -245,5 +253,5 @@ void request_clear(struct request *r)
 	free(r->term);
 	strv_free(r->toolchain_path);
 	strv_free(r->host_env);
-	*r = (struct request){ .net = -1 };
+	*r = (struct request) { .net = -1 };
 }

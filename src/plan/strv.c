@@ -89,6 +89,7 @@ const char *strv_env_get(char *const *env, const char *name)
 {
 	for (size_t i = 0; env && env[i]; i++)
 		if (same_name(env[i], name))
-			return env[i][strcspn(env[i], "=")] ? env[i] + strcspn(env[i], "=") + 1 : "";
+			return env[i][strcspn(env[i], "=")] ? env[i] + strcspn(env[i], "=") + 1
+							    : "";
 	return NULL;
 }

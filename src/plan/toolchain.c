@@ -29,8 +29,9 @@ static const struct toolchain {
 	{ "*/.pyenv/shims", true, NULL, "PYENV_ROOT", NULL },
 	{ "*/.pyenv/bin", true, NULL, "PYENV_ROOT", NULL },
 	{ "*/.nvm/versions/node/*/bin", true, NULL, NULL, NULL },
-	{ "*/go*/bin", true, "VERSION", NULL, NULL }, /* a Go distribution, wherever it was unpacked */
-	{ "*/go/bin", false, NULL, NULL, NULL },      /* what `go install` built */
+	{ "*/go*/bin", true, "VERSION", NULL,
+	  NULL },				 /* a Go distribution, wherever it was unpacked */
+	{ "*/go/bin", false, NULL, NULL, NULL }, /* what `go install` built */
 };
 
 static bool is_visible_already(const char *dir, const struct host *h)
@@ -39,7 +40,8 @@ static bool is_visible_already(const char *dir, const struct host *h)
 
 	for (unsigned i = 0; host_dir(i); i++)
 		if ((h->dirs & 1u << i) && fs_is_beneath(host_dir(i)->path, dir))
-			return mapped || (!fs_is_beneath("/usr/local", dir) && !fs_is_beneath("/opt", dir));
+			return mapped ||
+			       (!fs_is_beneath("/usr/local", dir) && !fs_is_beneath("/opt", dir));
 	return false;
 }
 
@@ -63,13 +65,15 @@ static bool matches(const struct toolchain *t, const char *entry, const char *ab
 
 	if (fnmatch(t->pattern, entry, 0) != 0)
 		return false;
-	return !t->mark || (asprintf(&mark, "%s/%s", above, t->mark) > 0 && access(mark, R_OK) == 0);
+	return !t->mark ||
+	       (asprintf(&mark, "%s/%s", above, t->mark) > 0 && access(mark, R_OK) == 0);
 }
 
-static int add_sibling(struct request *r, const struct toolchain *t, const char *above, const struct host *h,
-		       struct err *e)
+static int add_sibling(struct request *r, const struct toolchain *t, const char *above,
+		       const struct host *h, struct err *e)
 {
-	autofree char *beside = str_fmt(e, "%.*s/%s", (int)(strrchr(above, '/') - above), above, t->sibling);
+	autofree char *beside =
+		str_fmt(e, "%.*s/%s", (int)(strrchr(above, '/') - above), above, t->sibling);
 	autofree char *variable = NULL;
 
 	if (!beside)
@@ -82,8 +86,8 @@ static int add_sibling(struct request *r, const struct toolchain *t, const char 
 	return add_dir(r, beside, h, e);
 }
 
-static int add_toolchain(struct request *r, const struct toolchain *t, const char *entry, const char *above,
-			 const struct host *h, struct err *e)
+static int add_toolchain(struct request *r, const struct toolchain *t, const char *entry,
+			 const char *above, const struct host *h, struct err *e)
 {
 	autofree char *variable = NULL;
 
