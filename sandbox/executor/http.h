@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* http.h - the bytes of an HTTP/1.1 request become a struct. Pure: no I/O, no memory.
+ *
+ * Strict: what two parsers could read differently is refused. No bare line feeds, no folded
+ * lines, no blank before a colon, no Content-Length beside Transfer-Encoding or twice, no chunk
+ * extensions, no trailers, exactly one Host. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/auto.h"
+
+enum http_limits {
+	HTTP_HEAD_MAX = 16 * 1024, /* bytes of request line and headers; 431 beyond */
+	HTTP_HEADERS_MAX = 64,	   /* 431 */
+};
+
+/* Part of the bytes that were parsed; not terminated. `at` is NULL where it is missing. */
+struct http_text {
+	const char *at;
+	size_t len;
+};
+
+struct http_request {
+	struct http_text method, path, query; /* the query without its "?" */
+	struct http_text session_key, content_type;
+	bool keep_alive, expects_continue, chunked;
+	uint64_t length; /* of the body, unless chunked */
+};
+
+/* Parse the head at the start of `bytes`. Returns its length with *r filled, 0 while the end of
+ * the head has not come, or a negative HTTP status. The value of X-API-Key, which is a key of
+ * the control plane and none of ours, is overwritten where it stands; after a refusal the caller
+ * overwrites all of the bytes. */
+must_check long http_head(char *bytes, size_t len, struct http_request *r);
+
+/* A chunked body on its way. Zeroed memory is its start. */
+struct http_chunks {
+	enum { CHUNK_SIZE, CHUNK_SIZE_LF, CHUNK_DATA, CHUNK_CR, CHUNK_LF, CHUNK_END_CR, CHUNK_END_LF, CHUNK_DONE } at;
+	unsigned digits;
+	uint64_t left; /* of this chunk */
+};
+
+/* Take the next piece: `*used` bytes were consumed, `*data` are those of the body among them,
+ * which may be none. Call again with the rest while there is any. 0, 1 when the body is whole,
+ * or -400. */
+must_check int http_chunks(struct http_chunks *c, const char *bytes, size_t len, size_t *used,
+			   struct http_text *data);
+
+bool http_text_is(struct http_text text, const char *other);
+
+/* The reason phrase of a status. */
+const char *http_reason(int status);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* server.c - see server.h. All that needs a new descriptor of its own is done before the filter. */
+#include "sandbox/executor/server.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include "sandbox/executor/cage.h"
+#include "sandbox/executor/route.h"
+
+/* What is freed goes back: a session is idle most of its life. */
+static void keep_memory_small(void)
+{
+	(void)mallopt(M_TRIM_THRESHOLD, 64 * 1024); /* tuning: if it fails, all still works */
+	(void)mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+	(void)mallopt(M_TOP_PAD, 16 * 1024);
+}
+
+static int listen_all(struct server *s, int listener, struct err *e)
+{
+	const struct ctl_boot *b = s->boot;
+
+	if (listener >= 0 && conns_listen(&s->conns, listener, e) < 0)
+		return -e->code;
+	for (unsigned i = 0; i < b->n_listeners; i++)
+		if (conns_listen(&s->conns, b->listeners[i], e) < 0)
+			return -e->code;
+	return publish_init(&s->publishing, &s->procs, b, e);
+}
+
+static int set_up(struct server *s, int listener, int link, struct err *e)
+{
+	struct ctl_message ready = { .kind = CTL_READY };
+
+	if (loop_init(&s->loop, e) < 0 || procs_init(&s->procs, &s->loop, link, e) < 0)
+		return -e->code;
+	s->conns = (struct conns){ .server = s, .loop = &s->loop, .key = s->boot->key, .routes = routes,
+				   .n_routes = routes_count };
+	dispatch_init(&s->dispatch);
+	act_runs_init(&s->runs, s);
+	helper_init(&s->helper, &s->procs, ACT_FILE_MS);
+	info_open(&s->info);
+	if (listen_all(s, listener, e) < 0 || cage_server(link, e) < 0)
+		return -e->code;
+	return ctl_send(link, &ready, e);
+}
+
+int server_run(const struct ctl_boot *boot, int listener, int link, struct err *e)
+{
+	struct server s = { .boot = boot };
+	int ret;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	keep_memory_small();
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* a change of ids may have set it */
+		return err_errno(e, "server: dumpable");
+	ret = set_up(&s, listener, link, e);
+	while (ret == 0 && !s.procs.broken)
+		ret = loop_turn(&s.loop, e);
+	return ret < 0 ? ret : err_code(e, EPIPE, "server: init is gone");
+}
