@@ -3,7 +3,7 @@
  *
  *	v2		PARENT/ohsandbox/ID/{executor,work}
  *	v1 memory, pids	PARENT/ohsandbox/ID (the executor sits here) and ID/work
- *	v1 cpu		PARENT/ohsandbox/ID/work alone, and only where a CPU limit is set
+ *	v1 cpu		PARENT/ohsandbox/ID (for the workload), and only where a CPU limit is set
  *
  * The limits sit on `work`; the group above has the sum plus a reserve, so that a workload that
  * runs out never takes the executor with it. The groups are named by the record alone: any later
@@ -35,8 +35,8 @@ struct cgroup {
  * names are on the heap, the caller's. */
 must_check int cgroup_names(const struct plan *p, const char *id, char *group[8], unsigned *n, struct err *e);
 
-/* Make the groups, write the limits, open the ways in. `init_uid` may put processes into the v2
- * groups. Fills *out, the caller's until cgroup_clear. */
+/* Make the groups, write the limits, open the ways in. `init_uid`, as the host sees it, may put
+ * processes into the v2 groups. Fills *out, the caller's until cgroup_clear. */
 must_check int cgroup_up(const struct plan *p, const struct record *r, uid_t init_uid, struct cgroup *out,
 			 struct err *e);
 void cgroup_clear(struct cgroup *g);
