@@ -108,15 +108,16 @@ static int step_mounts(struct walk *w, struct err *e)
 	return mounts_make(&w->tree, e);
 }
 
-/* Needs CAP_SETUID, CAP_SETGID and, to map the caller's id, CAP_SETFCAP. The numbers of processes
- * are those of the session's own /proc: it is mounted by now. */
+/* Needs CAP_SETUID, CAP_SETGID and, to map the caller's id, CAP_SETFCAP. After the pivot: whose root
+ * is not that of its mount namespace is taken for chrooted, and gets no user namespace. The numbers
+ * of processes are those of the session's own /proc. */
 static int step_userns(struct walk *w, struct err *e)
 {
 	const struct inside *in = w->in;
-	autoclose int proc = mount_target(&w->tree, "/proc", e);
+	autoclose int proc = open("/proc", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (proc < 0)
-		return proc;
+		return err_errno(e, "open /proc of the session");
 	w->fds.userns = ids_userns(proc, &in->session_uids, &in->session_gids, in->init_uid, e);
 	return w->fds.userns < 0 ? w->fds.userns : 0;
 }
@@ -227,24 +228,15 @@ static const struct {
 	unsigned modes;
 	int (*run)(struct walk *w, struct err *e);
 } steps[] = {
-	{ "begin", ALL, step_begin },
-	{ "groups", ALL, step_groups },
-	{ "go", USER, step_go },
-	{ "root of the namespace", USER, step_own_root },
-	{ "mounts", ALL, step_mounts },
-	{ "user namespace", USER, step_userns },
-	{ "hostname", ALL, step_hostname },
-	{ "root", ALL, step_pivot },
-	{ "limits", ALL, step_limits },
-	{ "capabilities", ALL, step_lock_caps },
-	{ "go", ROOT, step_go },
-	{ "network", ALL, step_network },
-	{ "descriptors", ALL, step_fds },
-	{ "ids", ALL, step_ids },
-	{ "keyring", ALL, step_keyring },
-	{ "capabilities", ALL, step_drop_caps },
-	{ "death", ALL, step_death },
-	{ "exec", ALL, step_exec },
+	{ "begin", ALL, step_begin },	  { "groups", ALL, step_groups },
+	{ "go", USER, step_go },	  { "root of the namespace", USER, step_own_root },
+	{ "mounts", ALL, step_mounts },	  { "hostname", ALL, step_hostname },
+	{ "root", ALL, step_pivot },	  { "user namespace", USER, step_userns },
+	{ "limits", ALL, step_limits },	  { "capabilities", ALL, step_lock_caps },
+	{ "go", ROOT, step_go },	  { "network", ALL, step_network },
+	{ "descriptors", ALL, step_fds }, { "ids", ALL, step_ids },
+	{ "keyring", ALL, step_keyring }, { "capabilities", ALL, step_drop_caps },
+	{ "death", ALL, step_death },	  { "exec", ALL, step_exec },
 };
 
 void inside_main(const struct inside *in)

@@ -184,7 +184,9 @@ static void layers_add(struct demo *d)
 	s = overlay_add(d, "/", "root", seen(d, 0));
 	lower_add(s, skeleton, MOUNT_IDS_SESSION);
 	if (d->in.mode == IDS_ROOT) {
-		s = overlay_add(d, "/usr", "usr", seen(d, 0));
+		s = step_add(d, MOUNT_OVERLAY, "/usr");
+		s->layer = "usr";
+		s->flags = MOUNT_SCRATCH | MOUNT_VOLATILE;
 		lower_add(s, open("/usr", O_PATH | O_CLOEXEC), MOUNT_IDS_SESSION);
 	} else {
 		bind_add(d, "/usr", "/usr", MOUNT_RO);

@@ -217,9 +217,12 @@ int main(int argc, char **argv)
 	file_lines("mount", "/proc/self/mountinfo");
 	file_lines("uidmap", "/proc/self/uid_map");
 	say("init dumpable %d", prctl(PR_GET_DUMPABLE));
+	/* As the executor does, before anything else of the session's can run. */
+	say("init drops %s", answer(caps_none()));
 	say("init setuid0 %s", answer(setresuid((uid_t)-1, 0, (uid_t)-1)));
-	say("init open /usr for writing %s",
-	    answer(try_open("/usr/made-by-init", O_WRONLY | O_CREAT)));
+	say("init mount %s", answer(mount("x", "/tmp", "tmpfs", 0, NULL)));
+	say("init create /usr/init %s", answer(try_open("/usr/init", O_WRONLY | O_CREAT)));
+	say("init read /etc/shadow %s", answer(try_open("/etc/shadow", O_RDONLY)));
 	as("root", 0, 0);
 	as("user", 1000, 0);
 	say("end");
