@@ -11,9 +11,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-
-#define GIT_ID_MAX 64	 /* hexadecimal digits of a SHA-256 id */
-#define GIT_REF_MAX 1024 /* bytes of a reference's name */
+#include "session/refs.h"
 
 struct repo {
 	int top;	  /* the work tree's top, or the bare repository */
@@ -26,6 +24,7 @@ struct repo {
 };
 
 #define REPO_CLOSED ((struct repo){ .top = -1, .git = -1, .common = -1 })
+#define autorepo __attribute__((cleanup(repo_close)))
 
 /* Open the repository whose work tree's top (or bare directory) is `path`. An ordinary user's
  * own, or anybody's with `trust`; for root anybody's, read as its owner. -ENOENT when there is no
@@ -33,25 +32,24 @@ struct repo {
 must_check int repo_open(const char *path, bool trust, struct repo *out, struct err *e);
 void repo_close(struct repo *r);
 
+/* The commit's name where a repository has none yet. */
+#define GIT_UNBORN "0000000000000000000000000000000000000000"
+
 struct head {
 	char commit[GIT_ID_MAX + 1]; /* GIT_UNBORN where there is no commit yet */
 	char ref[GIT_REF_MAX];	     /* "refs/heads/main" when the revision is HEAD and HEAD is a branch, else "" */
 };
 
-#define GIT_UNBORN "0000000000000000000000000000000000000000"
-
-/* Is it a full object id, lower case? */
-bool git_id_ok(const char *text);
-
 /* Find the commit of `rev` (NULL: HEAD). 1: found; 0: only ohsandbox-git can tell. A full id is
  * taken as it is: that there is such a commit is for the base to prove. */
 must_check int head_read(const struct repo *r, const char *rev, struct head *out, struct err *e);
 
-/* A digest over everything the private git directory is made of and that may change while the
- * commit stays: references, packed references, config, shallow, alternates. By stat alone: a
- * reference that changes gets a new file. `out` has 65 bytes. 0 where there are more loose
- * references than a start should look at; the digest is then over the names alone. */
-must_check int head_fingerprint(const struct repo *r, char *out, struct err *e);
+#define HEAD_FINGERPRINT_BYTES 65
+
+/* A digest over what the private git directory is made of and what may change while the commit
+ * stays: references, packed references, config, shallow, alternates. By stat alone: every
+ * program that changes a reference does so by a rename, which marks the directory. */
+must_check int head_fingerprint(const struct repo *r, char out[HEAD_FINGERPRINT_BYTES], struct err *e);
 
 /* The repository's object directory and those it borrows from, the first level first and nested
  * ones behind, opened with the owner's rights. Returns the count, at most `max`. */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* differs.c - a short look at whether the work tree has uncommitted changes; see worktree.h.
+ *
+ * Reads the user's index and compares times and sizes of files, as git does first, and stops when
+ * its time is over: it serves one line of advice. */
+#include <endian.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "session/head.h"
+#include "session/owner.h"
+#include "session/worktree.h"
+
+#define WINDOW (256 * 1024) /* of the index: what a short look can use */
+#define STAT_BYTES 40
+#define LOOK_AT_CLOCK 64 /* entries between two looks at it */
+
+static uint32_t get32(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, 4);
+	return be32toh(value);
+}
+
+static bool is_over(const struct timespec *end)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
+	return now.tv_sec > end->tv_sec || (now.tv_sec == end->tv_sec && now.tv_nsec >= end->tv_nsec);
+}
+
+static bool entry_differs(int top, const uint8_t *entry, const char *path)
+{
+	uint32_t mode = get32(entry + 24);
+	struct stat st;
+
+	if ((mode & 0170000) == 0160000)
+		return false;
+	if (fstatat(top, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	return (mode & 0170000) != (st.st_mode & 0170000) || get32(entry + 36) != (uint32_t)st.st_size ||
+	       get32(entry + 8) != (uint32_t)st.st_mtime;
+}
+
+/* Versions 2 and 3 alone: in version 4 names are compressed. Ids of 20 bytes. */
+static int scan(int top, const uint8_t *index, size_t len, const struct timespec *end)
+{
+	size_t at = 12, left, head, n;
+	uint32_t count;
+
+	if (len < 12 || memcmp(index, "DIRC", 4) != 0 || get32(index + 4) > 3)
+		return 0;
+	count = get32(index + 8);
+	for (uint32_t i = 0; i < count && at + STAT_BYTES + 24 < len; i++) {
+		const uint8_t *entry = index + at;
+
+		left = len - at;
+		head = STAT_BYTES + 22 + (entry[STAT_BYTES + 20] & 0x40 ? 2 : 0);
+		n = strnlen((const char *)entry + head, left - head);
+		if (n == left - head)
+			return 0;
+		/* Left out of the work tree on purpose (sparse), or by word of the user. */
+		if (!(entry[STAT_BYTES + 20] & 0xc0) && entry_differs(top, entry, (const char *)entry + head))
+			return 1;
+		if (i % LOOK_AT_CLOCK == 0 && is_over(end))
+			return 0;
+		at += (head + n + 8) & ~(size_t)7;
+	}
+	return 0;
+}
+
+static int look(const struct repo *r, const struct timespec *end, struct err *e)
+{
+	autoclose int fd = openat(r->git, "index", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	autofree uint8_t *bytes = malloc(WINDOW);
+	ssize_t n;
+
+	if (!bytes)
+		return err_code(e, ENOMEM, "out of memory");
+	n = fd < 0 ? -1 : read(fd, bytes, WINDOW);
+	return n < 0 ? 0 : scan(r->top, bytes, (size_t)n, end);
+}
+
+int worktree_differs(const struct plan *p, unsigned budget_us, struct err *e)
+{
+	autorepo struct repo r = REPO_CLOSED;
+	struct owner_saved saved;
+	struct timespec end;
+	int n;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &end); /* cannot fail for this clock */
+	end.tv_nsec += (long)budget_us * 1000;
+	end.tv_sec += end.tv_nsec / 1000000000;
+	end.tv_nsec %= 1000000000;
+	if (repo_open(p->request->path, p->request->trust_repo, &r, e) < 0)
+		return -e->code;
+	if (r.bare)
+		return 0;
+	if (owner_enter(r.owner, &saved, e) < 0)
+		return -e->code;
+	n = look(&r, &end, e);
+	owner_leave(&saved);
+	return n;
+}
