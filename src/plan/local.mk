@@ -21,6 +21,7 @@ libplan_a_SOURCES += src/plan/policy_names.c
 libplan_a_SOURCES += src/plan/policy_oci.c
 libplan_a_SOURCES += src/plan/policy_parse.c
 libplan_a_SOURCES += src/plan/policy_seccomp.c
+libplan_a_SOURCES += src/plan/policy_sections.c
 libplan_a_SOURCES += src/plan/policy_show.c
 libplan_a_SOURCES += src/plan/refuse.c src/plan/refuse.h
 libplan_a_SOURCES += src/plan/request.h

@@ -20,6 +20,16 @@ struct policy_reader {
 /* Fill `p` with what holds where a policy says nothing: no more than the names of things. */
 must_check int policy_init(struct policy *p, struct err *e);
 
+/* The sections: each takes its object, and a struct policy_reader. */
+must_check int policy_parse_user(const struct json *value, void *reader, struct err *e);
+must_check int policy_parse_root(const struct json *value, void *reader, struct err *e);
+must_check int policy_parse_limits(const struct json *value, void *reader, struct err *e);
+must_check int policy_parse_degraded(const struct json *value, void *reader, struct err *e);
+must_check int policy_parse_network(const struct json *value, void *reader, struct err *e);
+must_check int policy_parse_environment(const struct json *value, void *reader, struct err *e);
+must_check int policy_parse_certificates(const struct json *value, void *reader, struct err *e);
+must_check int policy_parse_mounts(const struct json *value, void *reader, struct err *e);
+
 /* "seccomp": {...} into p->rules, p->default_error, p->seccomp_oci. */
 must_check int policy_parse_seccomp(const struct json *value, void *reader, struct err *e);
 
