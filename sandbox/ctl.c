@@ -50,7 +50,8 @@ static void wire_bool(struct wire *w, bool *p)
 	wire_num(w, &byte);
 	if (byte > 1)
 		w->bad = true;
-	*p = byte == 1;
+	if (w->reading)
+		*p = byte == 1;
 }
 
 /* Returns how many there are to visit: none where the count is beyond `max`. */

@@ -11,3 +11,4 @@ endif
 check_PROGRAMS += tests/fuzz/fuzz_record
 check_PROGRAMS += tests/fuzz/fuzz_json
 check_PROGRAMS += tests/fuzz/fuzz_client
+check_PROGRAMS += tests/fuzz/fuzz_ctl

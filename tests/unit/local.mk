@@ -20,3 +20,6 @@ check_PROGRAMS += tests/unit/test_env_file
 check_PROGRAMS += tests/unit/test_client
 check_PROGRAMS += tests/unit/test_relay
 check_PROGRAMS += tests/unit/test_changes
+check_PROGRAMS += tests/unit/test_ctl
+check_PROGRAMS += tests/unit/test_gate
+check_PROGRAMS += tests/unit/test_ids
