@@ -208,14 +208,16 @@ strays() {
 	done
 }
 
+# What all sessions of a host share stays for the next one, as doctor says, until `ohsandbox clean`:
+# bridges, the static ruleset, the slot table.
 snapshot() {
 	awk '{ for (i = 7; $i != "-"; i++); print "mount", $5, $(i + 1), $(i + 2) }' /proc/self/mountinfo | sort
-	sed -n 's/^ *\([^:]*\):.*/link \1/p' /proc/net/dev | sort
+	sed -n 's/^ *\([^:]*\):.*/link \1/p' /proc/net/dev | grep -v '^link ohsbr[0-9]$' | sort
 	if is_root && command -v nft >/dev/null; then
-		nft list tables 2>/dev/null | sort
+		nft list tables 2>/dev/null | grep -v ' ohsandbox$' | sort
 	fi
 	find /sys/fs/cgroup -path '*ohsandbox*' -type d 2>/dev/null | sed 's/^/group /' | sort
-	[ ! -d /run/ohsandbox ] || find /run/ohsandbox | sed 's/^/file /' | sort
+	[ ! -d /run/ohsandbox ] || find /run/ohsandbox -mindepth 1 ! -name slots | sed 's/^/file /' | sort
 	[ ! -d "$OHS_STATE_DIR/sessions" ] || (cd "$OHS_STATE_DIR/sessions" && ls) | grep -vxFf "$BASE/kept" |
 		sed 's/^/session /'
 	strays
@@ -281,6 +283,19 @@ run_test() { # FUNCTION
 	rm -rf "$T" "$T.out" "$T.err"
 }
 
+# The last test of every file, where the network is the file's own: the bridge and the firewall's
+# table go when no session is left.
+shared_goes_with_clean() {
+	[ "$OHS_AS" = root ] && ! grep -q '^# network: host' "$OHS_FILE" && [ ! -s "$BASE/kept" ] || return 0
+	[ -x "$STAGE/bin/ohsandbox" ] && ip link show type bridge 2>/dev/null | grep -q ohsbr || return 0
+	ohs clean >"$BASE/log" 2>&1
+	if ip link show type bridge | grep -q ohsbr || nft list tables | grep -q ohsandbox; then
+		echo "not ok shared_goes_with_clean: $(tail -n 1 "$BASE/log")"
+	else
+		echo "ok shared_goes_with_clean"
+	fi
+}
+
 main() {
 	local t
 
@@ -315,6 +330,7 @@ main() {
 	if declare -F file_teardown >/dev/null; then
 		(set -e; file_teardown) >"$BASE/log" 2>&1 || report_failure file_teardown
 	fi
+	shared_goes_with_clean
 	chmod -R u+rwX "$BASE" 2>/dev/null
 }
 
