@@ -24,3 +24,4 @@ check_PROGRAMS += tests/unit/test_changes
 check_PROGRAMS += tests/unit/test_ctl
 check_PROGRAMS += tests/unit/test_gate
 check_PROGRAMS += tests/unit/test_ids
+check_PROGRAMS += tests/unit/test_rootfs
