@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# However it ends, nothing is left: failures and kills at every stage, signals, terminals.
+# deadline: 900
+
+STAGES="base root slot listen session overlay cgroup ids clone network boot go"
+
+file_setup() {
+	make_repo "$BASE/work/repo"
+	(cd "$BASE/work/repo" && ohs run -q -- true)
+}
+
+in_repo() { (cd "$BASE/work/repo" && ohs "$@"); }
+
+need_hooks() {
+	OHS_FAIL_STAGE=base run in_repo run -q -- true
+	[ "$status" -eq 125 ] || skip "needs a build with --enable-test-hooks"
+}
+
+nothing_left() {
+	assert_eq "" "$(ls "$OHS_STATE_DIR/sessions")" "sessions $1"
+	wait_until 5 unchanged || fail "$1: left behind: $(diff "$BASE/before" "$BASE/after" | grep '^[<>]' | head -n 3)"
+}
+
+test_a_start_that_fails_at_any_stage_leaves_nothing() {
+	local stage
+
+	need_hooks
+	for stage in $STAGES; do
+		OHS_FAIL_STAGE=$stage run in_repo run --json -- true
+		assert_status 125
+		assert_contains "$err" "made to fail after stage '$stage'"
+		nothing_left "after $stage"
+		OHS_FAIL_STAGE=before:$stage run in_repo run -- true
+		assert_status 125
+		nothing_left "before $stage"
+	done
+}
+
+test_a_start_that_stays_and_fails_leaves_nothing() {
+	local stage
+
+	need_hooks
+	for stage in session clone boot go; do
+		OHS_FAIL_STAGE=$stage run in_repo start
+		assert_status 1
+		assert_eq "" "$out"
+		nothing_left "$stage"
+	done
+}
+
+test_what_a_killed_supervisor_left_goes_with_the_next_command() {
+	local stage
+
+	need_hooks
+	for stage in $STAGES; do
+		OHS_KILL_STAGE=$stage run in_repo run -- sleep 1000
+		assert_status 137
+		run ohs list
+		assert_status 0
+		assert_eq "" "$err"
+		nothing_left "killed after $stage"
+		OHS_KILL_STAGE=before:$stage run in_repo run -- sleep 1000
+		assert_status 137
+		run ohs list
+		assert_status 0
+		nothing_left "killed before $stage"
+	done
+}
+
+test_a_session_ends_with_its_killed_supervisor() {
+	in_repo run -q -- sh -c 'echo up; trap "" TERM HUP INT; sleep 1000' >up &
+	wait_until 20 grep -q up up
+	supervisor_pid >pid
+	kill -9 "$(cat pid)"
+	wait $! || true
+	ohs list >/dev/null
+	nothing_left "kill -9"
+}
+
+# The one process of ours that runs `run`.
+supervisor_pid() {
+	local p
+
+	for p in $(pgrep -f "$STAGE/bin/ohsandbox run"); do
+		case $(readlink "/proc/$p/exe") in */ohsandbox) echo "$p" ;; esac
+	done | head -n 1
+}
+
+test_the_first_signal_is_the_commands() {
+	local pid
+
+	in_repo run -q -- sh -c 'trap "echo got it; exit 9" USR1; echo up; while :; do sleep 0.05; done' >up &
+	pid=$!
+	wait_until 20 grep -q up up
+	kill -USR1 "$(supervisor_pid)"
+	set +e
+	wait $pid
+	status=$?
+	set -e
+	assert_eq 9 "$status" status
+	assert_contains "$(cat up)" "got it"
+}
+
+test_the_second_sigint_ends_the_session() {
+	local pid
+
+	in_repo run -q -- sh -c 'trap "" INT TERM; echo up; while :; do sleep 0.05; done' >up &
+	pid=$!
+	wait_until 20 grep -q up up
+	kill -INT "$(supervisor_pid)"
+	kill -TERM "$(supervisor_pid)"
+	set +e
+	wait $pid
+	status=$?
+	set -e
+	assert_eq 143 "$status" status
+	nothing_left "second signal"
+}
+
+test_a_terminal_is_one_inside_and_comes_back() {
+	need cmd script
+	as_me script -qec "stty size; '$STAGE/bin/ohsandbox' run --empty -q -- sh -c 'tty; stty size; test -t 0 && test -t 1 && test -t 2 && echo all'; stty -a" typescript </dev/null >/dev/null
+	assert_match "$(tr -d '\r' <typescript)" '/dev/pts/[0-9]+'
+	assert_contains "$(cat typescript)" all
+	assert_match "$(cat typescript)" ' icanon'
+}
+
+test_a_terminal_that_goes_away_ends_the_session() {
+	need cmd script
+	as_me script -qec "'$STAGE/bin/ohsandbox' run --empty -q -- sh -c 'trap \"\" HUP; echo up >&2; while :; do sleep 0.1; done'" typescript </dev/null >/dev/null 2>&1 &
+	wait_until 20 grep -q up typescript
+	pkill -9 -f "^script -qec '$STAGE"
+	wait $! || true
+	wait_until 20 no_supervisor
+	ohs list >/dev/null
+	nothing_left "hang-up"
+}
+
+no_supervisor() { [ -z "$(supervisor_pid)" ]; }
