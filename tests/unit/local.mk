@@ -25,3 +25,4 @@ check_PROGRAMS += tests/unit/test_ctl
 check_PROGRAMS += tests/unit/test_gate
 check_PROGRAMS += tests/unit/test_ids
 check_PROGRAMS += tests/unit/test_rootfs
+check_PROGRAMS += tests/unit/test_layers
