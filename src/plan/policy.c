@@ -167,6 +167,7 @@ int policy_load(const char *name_or_path, struct policy **out, struct err *e)
 	if (policy_parse(buf_str(&text), text.len, path, find_extended, &p, e) < 0)
 		return -e->code;
 	free(p->name);
+	free(p->path);
 	p->name = name_of(path, e);
 	p->path = take_ptr(&path);
 	if (!p->name || load_oci(p, e) < 0 || check_rules(p, e) < 0) {

@@ -26,3 +26,6 @@ check_PROGRAMS += tests/unit/test_gate
 check_PROGRAMS += tests/unit/test_ids
 check_PROGRAMS += tests/unit/test_rootfs
 check_PROGRAMS += tests/unit/test_layers
+check_PROGRAMS += tests/unit/test_filter
+check_PROGRAMS += tests/unit/test_policy
+EXTRA_DIST += tests/unit/filter-default-x86_64
