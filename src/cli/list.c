@@ -32,7 +32,7 @@ static void words(struct buf *out, char *const *list)
 
 static void one_line(struct buf *out, const struct record *r, bool alive)
 {
-	buf_printf(out, "%-13s %-8s %-21s %s", r->id, session_state_name(alive), r->created ? r->created : "-",
+	buf_printf(out, "%-12s %-8s %-21s %s", r->id, session_state_name(alive), r->created ? r->created : "-",
 		   r->path ? r->path : "-");
 	if (r->commit && *r->commit)
 		buf_printf(out, "@%.10s", r->commit);
@@ -73,7 +73,7 @@ static int print_list(const struct command *c, bool json, struct err *e)
 	if (json)
 		jo_array(&l.jo, NULL);
 	else
-		buf_printf(&out, "%-13s %-8s %-21s %s\n", "ID", "STATE", "CREATED", "WORKSPACE, COMMAND");
+		buf_printf(&out, "%-12s %-8s %-21s %s\n", "ID", "STATE", "CREATED", "WORKSPACE, COMMAND");
 	r = session_each(state, each, &l, e);
 	if (r < 0)
 		return cli_fail(c, e);
