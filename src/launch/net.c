@@ -201,8 +201,10 @@ static int ruleset_make(struct slots *s, struct err *e)
 	for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) {
 		struct admit a;
 
-		if (!slots_is_taken(s, slot, NULL))
+		if (!slots_is_taken(s, slot, NULL)) {
+			slots_set_nat(s, slot, NULL);
 			continue;
+		}
 		fill_admit(slot, &a);
 		a.nat = slots_nat(s, slot, &a.resolvers);
 		if (admit_add(&a, e) < 0)

@@ -80,10 +80,8 @@ static int clean_all(struct slots *s, struct err *e)
 			err_keep(&first, &next);
 	if (ready > 0 && admit_ruleset("down", &next) < 0)
 		err_keep(&first, &next);
-	if (!first.code) {
-		slots_forget_nat(s);
-		return 0;
-	}
+	if (!first.code)
+		return slots_remove(s, e);
 	*e = first;
 	return -e->code;
 }

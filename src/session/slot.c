@@ -126,37 +126,62 @@ static int table_check(struct slots *s, struct err *e)
 	return 0;
 }
 
+/* The table's file, locked. One that was removed while we waited for the lock is no table. */
+static int table_lock(int dir, struct err *e)
+{
+	for (;;) {
+		autoclose int fd = openat(dir, "slots", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		struct stat st;
+
+		if (fd < 0)
+			return err_errno(e, "open the slot table");
+		while (flock(fd, LOCK_EX) < 0)
+			if (errno != EINTR)
+				return err_errno(e, "lock the slot table");
+		/* Ours alone, so it can only be whole or new; never shrunk under a mapping. */
+		if (fstat(fd, &st) < 0 || (st.st_size < (off_t)sizeof(struct slot_table) &&
+					   ftruncate(fd, sizeof(struct slot_table)) < 0))
+			return err_errno(e, "size the slot table");
+		if (st.st_nlink)
+			return take_fd(&fd);
+	}
+}
+
 int slots_open(struct slots *s, struct err *e)
 {
 	autoclose int dir = run_dir_open(e);
 	autoclose int fd = -1;
 	struct slots opened;
-	struct stat st;
 	void *map;
 
 	if (dir < 0)
 		return -e->code;
-	fd = openat(dir, "slots", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = table_lock(dir, e);
 	if (fd < 0)
-		return err_errno(e, "open the slot table");
-	while (flock(fd, LOCK_EX) < 0)
-		if (errno != EINTR)
-			return err_errno(e, "lock the slot table");
-	/* Made by us alone, so it can only be whole or new; never shrunk under the mapping. */
-	if (fstat(fd, &st) < 0 || (st.st_size < (off_t)sizeof(struct slot_table) &&
-				   ftruncate(fd, sizeof(struct slot_table)) < 0))
-		return err_errno(e, "size the slot table");
+		return -e->code;
 	map = mmap(NULL, sizeof(struct slot_table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return err_errno(e, "map the slot table");
 	opened.table = map;
-	opened.fd = fd;
 	if (table_check(&opened, e) < 0) {
-		(void)munmap(map, sizeof(struct slot_table));
+		(void)munmap(map, sizeof(struct slot_table)); /* cannot fail for a mapping of ours */
 		return -e->code;
 	}
 	opened.fd = take_fd(&fd);
 	*s = opened;
+	return 0;
+}
+
+int slots_remove(struct slots *s, struct err *e)
+{
+	autoclose int dir = run_dir_open(e);
+
+	if (dir < 0)
+		return -e->code;
+	if (slots_used(s) > 0)
+		return err_code(e, EBUSY, "sessions live");
+	if (unlinkat(dir, "slots", 0) < 0 && errno != ENOENT)
+		return err_errno(e, "remove the slot table");
 	return 0;
 }
 
@@ -372,12 +397,6 @@ unsigned slots_nat_count(const struct slots *s)
 	for (uint32_t slot = 0; slot < SLOT_COUNT; slot++)
 		n += slots_nat(s, slot, NULL);
 	return n;
-}
-
-void slots_forget_nat(struct slots *s)
-{
-	for (uint32_t slot = 0; slot < SLOT_COUNT; slot++)
-		s->table->entry[slot].nat = false;
 }
 
 slot_uplink *slots_uplinks(struct slots *s)

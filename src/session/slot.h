@@ -64,6 +64,9 @@ struct slots {
 must_check int slots_open(struct slots *s, struct err *e);
 void slots_close(struct slots *s);
 
+/* Take the table itself away, before closing it. -EBUSY while a slot is taken. */
+must_check int slots_remove(struct slots *s, struct err *e);
+
 /* How many slots are taken, after those of dead sessions have been taken back. */
 unsigned slots_used(struct slots *s);
 
@@ -72,15 +75,12 @@ bool slots_is_taken(const struct slots *s, uint32_t slot, const char *id);
 
 /* Note that a session may go out and whom it may ask for names, before anything lets it; NULL when
  * that has been undone. A slot whose session died without undoing it is not given out again
- * before slots_forget_nat. */
+ * while the firewall may know it. */
 void slots_set_nat(struct slots *s, uint32_t slot, const struct resolvers *resolvers);
 
 /* May the slot's session go out? Then *resolvers is filled, if not NULL. */
 bool slots_nat(const struct slots *s, uint32_t slot, struct resolvers *resolvers);
 unsigned slots_nat_count(const struct slots *s);
-
-/* No firewall set names any address any more. */
-void slots_forget_nat(struct slots *s);
 
 /* Names of interfaces that we have made forward; empty rows are free. */
 #define SLOT_UPLINKS 8u

@@ -175,6 +175,23 @@ static void directory_that_others_may_enter_is_refused(void **state)
 	assert_non_null(strstr(e.text, dir));
 }
 
+static void table_is_removed_only_when_nothing_is_taken(void **state)
+{
+	uint32_t slot = take("aaaaaaaaaaaa");
+	struct slots s;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(slots_open(&s, &e), 0);
+	assert_int_equal(slots_remove(&s, &e), -EBUSY);
+	slots_close(&s);
+	release(slot, "aaaaaaaaaaaa");
+	assert_int_equal(slots_open(&s, &e), 0);
+	assert_int_equal(slots_remove(&s, &e), 0);
+	slots_close(&s);
+	assert_int_equal(used(), 0);
+}
+
 static void addresses_follow_the_slot(void **state)
 {
 	char name[16];
@@ -252,7 +269,7 @@ static void slot_whose_way_out_was_not_closed_is_not_given_again(void **state)
 	}
 	assert_int_equal(slots_open(&s, &e), 0);
 	assert_int_equal(slots_nat_count(&s), 0);
-	slots_forget_nat(&s);
+	slots_set_nat(&s, a, NULL);
 	slots_close(&s);
 	for (unsigned i = 0; i < SLOT_COUNT; i++)
 		if (take("cccccccccccc") == a)
@@ -304,6 +321,7 @@ int main(void)
 		CASE(slot_of_a_dead_taker_stays_while_its_directory_is_there),
 		CASE(slot_of_a_living_taker_without_directory_stays),
 		CASE(directory_that_others_may_enter_is_refused),
+		CASE(table_is_removed_only_when_nothing_is_taken),
 		CASE(addresses_follow_the_slot),
 		CASE(network_can_be_moved_but_not_under_living_sessions),
 		CASE(slots_that_go_out_are_counted),
