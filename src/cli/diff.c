@@ -19,9 +19,12 @@ struct diff_args {
 };
 
 static const struct opt options[] = {
-	{ "name-only", 0, OPT_FLAG, offsetof(struct diff_args, names), NULL, "paths alone, without A, M or D", NULL },
-	{ "stat", 0, OPT_FLAG, offsetof(struct diff_args, stat), NULL, "how many lines of each file", NULL },
-	{ "patch", 'p', OPT_FLAG, offsetof(struct diff_args, patch), NULL, "a patch, as git writes it", NULL },
+	{ "name-only", 0, OPT_FLAG, offsetof(struct diff_args, names), NULL,
+	  "paths alone, without A, M or D", NULL },
+	{ "stat", 0, OPT_FLAG, offsetof(struct diff_args, stat), NULL,
+	  "how many lines of each file", NULL },
+	{ "patch", 'p', OPT_FLAG, offsetof(struct diff_args, patch), NULL,
+	  "a patch, as git writes it", NULL },
 	{ "json", 0, OPT_FLAG, offsetof(struct diff_args, json), NULL, "one object", NULL },
 	{ "null", 'z', OPT_FLAG, offsetof(struct diff_args, zero), NULL,
 	  "paths as they are, a NUL behind each instead of quotes", NULL },
@@ -90,7 +93,7 @@ static int print_one(const struct change *c, void *arg)
 
 static int print_json(struct session *s, struct listing *l, struct err *e)
 {
-	l->jo = (struct json_out){ .buf = l->out };
+	l->jo = (struct json_out) { .buf = l->out };
 	jo_object(&l->jo, NULL);
 	jo_string(&l->jo, "id", s->record.id);
 	jo_array(&l->jo, "changes");
@@ -152,7 +155,8 @@ static int diff_main(const struct command *c, int argc, char **argv)
 	if (n != 1)
 		return cli_usage(c, "takes one id of a session");
 	if (a.stat + a.patch + a.json > 1 || ((a.names || a.zero) && (a.stat || a.patch || a.json)))
-		return cli_usage(c, "--stat, --patch, --json and the list of names exclude each other");
+		return cli_usage(
+			c, "--stat, --patch, --json and the list of names exclude each other");
 	state = cli_state(&e);
 	if (state < 0 || session_open(state, argv[0], false, &s, &e) < 0)
 		return cli_fail(c, &e);
@@ -165,7 +169,8 @@ const struct command command_diff = {
 	.name = "diff",
 	.operands = "ID",
 	.summary = "Show what a session changed in its workspace",
-	.examples = "  ohsandbox diff 3fa9\n  ohsandbox diff --stat 3fa9\n  ohsandbox diff --patch 3fa9 | git apply\n",
+	.examples =
+		"  ohsandbox diff 3fa9\n  ohsandbox diff --stat 3fa9\n  ohsandbox diff --patch 3fa9 | git apply\n",
 	.options = options,
 	.main = diff_main,
 };

@@ -57,7 +57,7 @@ static int version_of(int fd, const char *link, mode_t mode, struct version *v, 
 {
 	struct stat st = { 0 };
 
-	*v = (struct version){ .fd = fd, .link = link, .mode = git_mode(mode) };
+	*v = (struct version) { .fd = fd, .link = link, .mode = git_mode(mode) };
 	if (fd >= 0 && fstat(fd, &st) < 0)
 		return err_errno(e, "size of a file");
 	v->size = link ? strlen(link) : (uint64_t)st.st_size;
@@ -87,8 +87,8 @@ static int send_version(int out, const struct version *v, struct err *e)
 	return 0;
 }
 
-static int send_change(int out, const struct change *c, const struct version *a, const struct version *b,
-		       struct err *e)
+static int send_change(int out, const struct change *c, const struct version *a,
+		       const struct version *b, struct err *e)
 {
 	autobuf struct buf head = { 0 };
 
@@ -96,7 +96,8 @@ static int send_change(int out, const struct change *c, const struct version *a,
 	buf_printf(&head, "%o %llu %o %llu", a->mode, (unsigned long long)a->size, b->mode,
 		   (unsigned long long)b->size);
 	buf_putc(&head, '\0');
-	if (buf_check(&head, e) < 0 || io_write_all(out, head.data, head.len, e) < 0 || send_version(out, a, e) < 0)
+	if (buf_check(&head, e) < 0 || io_write_all(out, head.data, head.len, e) < 0 ||
+	    send_version(out, a, e) < 0)
 		return -e->code;
 	return send_version(out, b, e);
 }
@@ -107,13 +108,15 @@ static int feed_one(const struct change *c, void *arg)
 	struct version a, b;
 
 	if (version_of(c->before, c->link_before, c->mode_before, &a, &f->err) < 0 ||
-	    version_of(c->after, c->link_after, c->kind == CHANGE_DELETED ? 0 : c->mode, &b, &f->err) < 0)
+	    version_of(c->after, c->link_after, c->kind == CHANGE_DELETED ? 0 : c->mode, &b,
+		       &f->err) < 0)
 		return -f->err.code;
 	if (!a.mode && !b.mode) {
 		f->left_out++;
 		return 0;
 	}
-	return send_change(f->out, c, &a, &b, &f->err) < 0 ? err_wrap(&f->err, "'%.200s'", c->path) : 0;
+	return send_change(f->out, c, &a, &b, &f->err) < 0 ? err_wrap(&f->err, "'%.200s'", c->path)
+							   : 0;
 }
 
 /* What is told to the parent by the exit of the child: its error, whole. */
@@ -206,8 +209,10 @@ static int run_git(struct session *s, const char *option, int out, struct err *e
 
 	if (feeder_start(s, &f, e) < 0)
 		return -e->code;
-	result = git_run(&(struct git_run){ .argv = argv, .ids = geteuid() == 0 ? &nobody : NULL, .in = f.changes,
-					    .out = out },
+	result = git_run(&(struct git_run) { .argv = argv,
+					     .ids = geteuid() == 0 ? &nobody : NULL,
+					     .in = f.changes,
+					     .out = out },
 			 &answer, e);
 	json_free(answer);
 	fed = feeder_end(&f, e);
@@ -226,7 +231,8 @@ void diff_quote(struct buf *out, const char *name)
 	static const char *const letters = "abtnvfr"; /* of bytes 7 to 13 */
 	const char *plain = name;
 
-	while (*plain && (unsigned char)*plain >= 0x20 && (unsigned char)*plain < 0x7f && *plain != '"' && *plain != '\\')
+	while (*plain && (unsigned char)*plain >= 0x20 && (unsigned char)*plain < 0x7f &&
+	       *plain != '"' && *plain != '\\')
 		plain++;
 	if (!*plain) {
 		buf_puts(out, name);
@@ -284,7 +290,7 @@ static size_t quoted_columns(const char *name)
 }
 
 struct table {
-	size_t columns;	/* of the longest name */
+	size_t columns; /* of the longest name */
 	uint64_t most, files, added, deleted;
 	struct buf *out;
 };
@@ -326,8 +332,8 @@ static void print_row(const struct row *r, struct table *t)
 	buf_putc(t->out, '\n');
 }
 
-static int each_row(const struct buf *b, void (*each)(const struct row *r, struct table *t), struct table *t,
-		    struct err *e)
+static int each_row(const struct buf *b, void (*each)(const struct row *r, struct table *t),
+		    struct table *t, struct err *e)
 {
 	for (size_t at = 0; at < b->len; at += strlen(b->data + at) + 1) {
 		struct row r;
@@ -351,11 +357,12 @@ int diff_stat(struct session *s, struct buf *out, struct err *e)
 		return -e->code;
 	if (lseek(spool, 0, SEEK_SET) < 0)
 		return err_errno(e, "read the summary");
-	if (io_read_all(spool, SUMMARY_BYTES_MAX, &rows, e) < 0 || each_row(&rows, measure, &t, e) < 0 ||
-	    each_row(&rows, print_row, &t, e) < 0)
+	if (io_read_all(spool, SUMMARY_BYTES_MAX, &rows, e) < 0 ||
+	    each_row(&rows, measure, &t, e) < 0 || each_row(&rows, print_row, &t, e) < 0)
 		return -e->code;
 	if (t.files)
 		buf_printf(out, " %llu files changed, %llu insertions(+), %llu deletions(-)\n",
-			   (unsigned long long)t.files, (unsigned long long)t.added, (unsigned long long)t.deleted);
+			   (unsigned long long)t.files, (unsigned long long)t.added,
+			   (unsigned long long)t.deleted);
 	return 0;
 }

@@ -52,7 +52,7 @@ static void items_clear(struct items *l)
 	while (l->n)
 		item_clear(&l->item[--l->n]);
 	free(l->item);
-	*l = (struct items){ 0 };
+	*l = (struct items) { 0 };
 }
 
 /* Room for one more, which is the caller's to fill before it counts. */
@@ -69,7 +69,7 @@ static struct item *items_next(struct items *l, struct err *e)
 		l->item = grown;
 		l->room = room;
 	}
-	l->item[l->n] = (struct item){ 0 };
+	l->item[l->n] = (struct item) { 0 };
 	return &l->item[l->n];
 }
 
@@ -113,7 +113,8 @@ static int names_read(struct names *l, int fd, struct err *e)
 		return err_errno(e, "read a directory of a layer");
 	}
 	while ((d = readdir(dir)))
-		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0 && names_add(l, d->d_name, e) < 0)
+		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0 &&
+		    names_add(l, d->d_name, e) < 0)
 			return -e->code;
 	return 0;
 }
@@ -176,7 +177,8 @@ static char kind_of(bool is, bool was)
 }
 
 /* A directory on either side, to be looked into later. Deeper than is looked, it is told of itself. */
-static int add_dir(struct items *out, const char *path, struct found *is, struct found *was, struct err *e)
+static int add_dir(struct items *out, const char *path, struct found *is, struct found *was,
+		   struct err *e)
 {
 	struct item *i = items_next(out, e);
 
@@ -193,13 +195,14 @@ static int add_dir(struct items *out, const char *path, struct found *is, struct
 	}
 	i->now = is->view;
 	i->before = was->view;
-	is->view = was->view = (struct view){ 0 };
+	is->view = was->view = (struct view) { 0 };
 	out->n++;
 	return 0;
 }
 
 /* Something else than a directory on either side. */
-static int add_file(struct items *out, const char *path, struct found *is, struct found *was, struct err *e)
+static int add_file(struct items *out, const char *path, struct found *is, struct found *was,
+		    struct err *e)
 {
 	struct item *i = items_next(out, e);
 
@@ -211,31 +214,32 @@ static int add_file(struct items *out, const char *path, struct found *is, struc
 	i->kind = kind_of(is_file(is), is_file(was));
 	if (is_file(is)) {
 		i->is = *is;
-		*is = (struct found){ 0 };
+		*is = (struct found) { 0 };
 	}
 	if (is_file(was)) {
 		i->was = *was;
-		*was = (struct found){ 0 };
+		*was = (struct found) { 0 };
 	}
 	out->n++;
 	return 0;
 }
 
 /* One name, which may be a file on one side and a directory on the other. */
-static int compare(const struct walk *w, const char *path, struct found *is, struct found *was, struct items *out,
-		   struct err *e)
+static int compare(const struct walk *w, const char *path, struct found *is, struct found *was,
+		   struct items *out, struct err *e)
 {
 	int differs = is_file(is) || is_file(was);
 
 	if (is_file(is) && is_file(was))
 		differs = change_differs(w->stack, was, is, e);
-	if (differs < 0 || (!view_equal(&is->view, &was->view) && add_dir(out, path, is, was, e) < 0))
+	if (differs < 0 ||
+	    (!view_equal(&is->view, &was->view) && add_dir(out, path, is, was, e) < 0))
 		return -e->code;
 	return differs ? add_file(out, path, is, was, e) : 0;
 }
 
-static int look_at(const struct walk *w, const struct item *dir, const struct sides *s, const char *name,
-		   struct items *out, struct err *e)
+static int look_at(const struct walk *w, const struct item *dir, const struct sides *s,
+		   const char *name, struct items *out, struct err *e)
 {
 	struct found is __attribute__((cleanup(found_clear))) = { 0 };
 	struct found was __attribute__((cleanup(found_clear))) = { 0 };
@@ -253,13 +257,14 @@ static int by_path_reversed(const void *a, const void *b)
 	return strcmp(((const struct item *)b)->path, ((const struct item *)a)->path);
 }
 
-static int open_and_compare(const struct walk *w, const struct item *dir, struct items *out, struct err *e)
+static int open_and_compare(const struct walk *w, const struct item *dir, struct items *out,
+			    struct err *e)
 {
 	struct sides s __attribute__((cleanup(sides_close))) = { 0 };
 	struct names names __attribute__((cleanup(names_clear))) = { 0 };
 
-	if (view_open(w->stack, &dir->now, &s.now, e) < 0 || view_open(w->stack, &dir->before, &s.before, e) < 0 ||
-	    gather(dir, &s, &names, e) < 0)
+	if (view_open(w->stack, &dir->now, &s.now, e) < 0 ||
+	    view_open(w->stack, &dir->before, &s.before, e) < 0 || gather(dir, &s, &names, e) < 0)
 		return -e->code;
 	for (size_t i = 0; i < names.n; i++) {
 		if (w->skip_git && !*dir->path && strcmp(names.name[i], ".git") == 0)
@@ -285,7 +290,7 @@ static int expand(struct walk *w, const struct item *dir, struct err *e)
 		if (!to)
 			return -e->code;
 		*to = found.item[i];
-		found.item[i] = (struct item){ 0 };
+		found.item[i] = (struct item) { 0 };
 		w->todo.n++;
 	}
 	return 0;
@@ -321,11 +326,16 @@ static int tell(const struct walk *w, struct item *i, struct err *e)
 int changes_walk(const struct stack *s, bool skip_git, unsigned flags,
 		 int (*each)(const struct change *c, void *arg), void *arg, struct err *e)
 {
-	struct walk w = { .stack = s, .skip_git = skip_git, .flags = flags, .each = each, .arg = arg };
+	struct walk w = { .stack = s,
+			  .skip_git = skip_git,
+			  .flags = flags,
+			  .each = each,
+			  .arg = arg };
 	struct item next = { .path = str_dup("", e), .dir = true };
 	int result = -e->code;
 
-	if (next.path && stack_top(s, 0, &next.now, e) == 0 && stack_top(s, 1, &next.before, e) == 0)
+	if (next.path && stack_top(s, 0, &next.now, e) == 0 &&
+	    stack_top(s, 1, &next.before, e) == 0)
 		result = expand(&w, &next, e);
 	item_clear(&next);
 	while (result >= 0 && w.todo.n) {

@@ -18,9 +18,9 @@ enum change_kind { CHANGE_ADDED = 'A', CHANGE_MODIFIED = 'M', CHANGE_DELETED = '
 struct change {
 	char kind;	  /* enum change_kind */
 	const char *path; /* relative to the workspace; good during the call alone */
-	mode_t mode;	  /* after the change; of a deleted file, before it. A directory's only where the
+	mode_t mode; /* after the change; of a deleted file, before it. A directory's only where the
 			   * tree is deeper than CHANGES_PATH_MAX and was not looked into further */
-	uint64_t size;	  /* of a regular file, after the change; before it where it was deleted */
+	uint64_t size; /* of a regular file, after the change; before it where it was deleted */
 	/* Only with CHANGES_FILES: both versions opened for reading, -1 where there is none or it is
 	 * no regular file. Close on return is the caller's of `each`: they are not its own. */
 	int before, after;
@@ -34,8 +34,9 @@ enum { CHANGES_FILES = 1 << 0 };
 
 /* Call `each` for every change, sorted by path in bytes; a negative answer ends the walk and is
  * returned. */
-must_check int changes_read(struct session *s, unsigned flags, int (*each)(const struct change *c, void *arg),
-			    void *arg, struct err *e);
+must_check int changes_read(struct session *s, unsigned flags,
+			    int (*each)(const struct change *c, void *arg), void *arg,
+			    struct err *e);
 
 struct change_counts {
 	uint64_t added, changed, deleted;

@@ -58,7 +58,8 @@ static int bytes_differ(int a, int b, struct err *e)
 	}
 }
 
-static int contents_differ(const struct stack *s, const struct found *was, const struct found *is, struct err *e)
+static int contents_differ(const struct stack *s, const struct found *was, const struct found *is,
+			   struct err *e)
 {
 	autoclose int a = -1, b = -1;
 
@@ -71,7 +72,8 @@ static int contents_differ(const struct stack *s, const struct found *was, const
 	return b < 0 ? -e->code : bytes_differ(a, b, e);
 }
 
-static int links_differ(const struct stack *s, const struct found *was, const struct found *is, struct err *e)
+static int links_differ(const struct stack *s, const struct found *was, const struct found *is,
+			struct err *e)
 {
 	autofree char *a = read_link(s, &was->at, e);
 	autofree char *b = a ? read_link(s, &is->at, e) : NULL;
@@ -79,7 +81,8 @@ static int links_differ(const struct stack *s, const struct found *was, const st
 	return b ? strcmp(a, b) != 0 : -e->code;
 }
 
-int change_differs(const struct stack *s, const struct found *was, const struct found *is, struct err *e)
+int change_differs(const struct stack *s, const struct found *was, const struct found *is,
+		   struct err *e)
 {
 	if (was->st.st_dev == is->st.st_dev && was->st.st_ino == is->st.st_ino)
 		return 0;
@@ -94,7 +97,8 @@ int change_differs(const struct stack *s, const struct found *was, const struct 
 	return S_ISREG(is->mode) ? contents_differ(s, was, is, e) : 0;
 }
 
-static int open_one(const struct stack *s, const struct found *f, int *fd, char **link, struct err *e)
+static int open_one(const struct stack *s, const struct found *f, int *fd, char **link,
+		    struct err *e)
 {
 	if (S_ISREG(f->mode)) {
 		*fd = open_regular(s, &f->at, e);
@@ -107,8 +111,8 @@ static int open_one(const struct stack *s, const struct found *f, int *fd, char 
 	return 0;
 }
 
-int change_files_open(const struct stack *s, const struct found *was, const struct found *is, struct change_files *out,
-		      struct err *e)
+int change_files_open(const struct stack *s, const struct found *was, const struct found *is,
+		      struct change_files *out, struct err *e)
 {
 	if (open_one(s, was, &out->before, &out->link_before, e) < 0 ||
 	    open_one(s, is, &out->after, &out->link_after, e) < 0)

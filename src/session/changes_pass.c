@@ -93,7 +93,8 @@ static void detach(struct msghdr *m, struct change *out, const struct head *h)
 	int fds[2] = { -1, -1 }, next = 0;
 
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-		memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0) <= sizeof(fds) ? c->cmsg_len - CMSG_LEN(0) : 0);
+		memcpy(fds, CMSG_DATA(c),
+		       c->cmsg_len - CMSG_LEN(0) <= sizeof(fds) ? c->cmsg_len - CMSG_LEN(0) : 0);
 	out->before = h->has_before ? fds[next++] : -1;
 	out->after = h->has_after ? fds[next++] : -1;
 }
@@ -102,7 +103,9 @@ int change_receive(int fd, struct change_packet *room, struct change *out, struc
 {
 	struct iovec v = { .iov_base = room->bytes, .iov_len = sizeof(room->bytes) };
 	union control control = { 0 };
-	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes,
+	struct msghdr m = { .msg_iov = &v,
+			    .msg_iovlen = 1,
+			    .msg_control = control.bytes,
 			    .msg_controllen = sizeof(control.bytes) };
 	size_t at = sizeof(struct head);
 	struct head h;

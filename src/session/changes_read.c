@@ -150,8 +150,8 @@ static int start_job(struct session *s, struct stack *stack, struct job *j, stru
 	return open_layers(s, stack, e);
 }
 
-int changes_read(struct session *s, unsigned flags, int (*each)(const struct change *c, void *arg), void *arg,
-		 struct err *e)
+int changes_read(struct session *s, unsigned flags, int (*each)(const struct change *c, void *arg),
+		 void *arg, struct err *e)
 {
 	struct stack stack __attribute__((cleanup(stack_close))) = { 0 };
 	struct job j = { .flags = flags, .each = each, .arg = arg };
@@ -185,9 +185,10 @@ int changes_count(struct session *s, struct change_counts *out, struct err *e)
 
 	if (result == 0)
 		result = walk(&j, e);
-	if (result < 0 && (e->code == EACCES || e->code == EPERM) && stack.n && needs_helper(&s->record)) {
+	if (result < 0 && (e->code == EACCES || e->code == EPERM) && stack.n &&
+	    needs_helper(&s->record)) {
 		log_debug("session %s: %s: again as the root of its ids", s->record.id, e->text);
-		n = (struct change_counts){ 0 };
+		n = (struct change_counts) { 0 };
 		result = walk_by_helper(s, &j, e);
 	}
 	if (result < 0)

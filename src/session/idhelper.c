@@ -21,7 +21,8 @@
 #define COMPLAINT_BYTES 300
 
 /* Set-uid programs are run by a path of ours, never out of the caller's PATH. */
-static const char *const program_dirs[] = { "/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin" };
+static const char *const program_dirs[] = { "/usr/bin", "/bin", "/usr/local/bin",
+					    "/run/wrappers/bin" };
 
 static int write_map(pid_t child, const char *file, const struct id_map *map, struct err *e)
 {
@@ -36,7 +37,8 @@ static int write_map(pid_t child, const char *file, const struct id_map *map, st
 static int find_program(const char *name, char *path, size_t size, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(program_dirs); i++) {
-		if ((size_t)snprintf(path, size, "%s/%s", program_dirs[i], name) < size && access(path, X_OK) == 0)
+		if ((size_t)snprintf(path, size, "%s/%s", program_dirs[i], name) < size &&
+		    access(path, X_OK) == 0)
 			return 0;
 	}
 	return err_code(e, ENOENT, "%s is not installed: apt install uidmap", name);
@@ -64,7 +66,8 @@ static void command_make(struct command *c, const char *name, pid_t child, const
 	c->argv[n] = NULL;
 }
 
-static int spawn_with_stderr(const char *path, char **argv, int complaint, pid_t *pid, struct err *e)
+static int spawn_with_stderr(const char *path, char **argv, int complaint, pid_t *pid,
+			     struct err *e)
 {
 	posix_spawn_file_actions_t actions;
 	char *env[] = { NULL };
@@ -117,7 +120,8 @@ static int run_program(const char *name, pid_t child, const struct id_map *map, 
 		return 0;
 	said[n] = '\0';
 	said[strcspn(said, "\n")] = '\0';
-	return err_code(e, EPERM, "%s: %s: see /etc/subuid and /etc/subgid", name, *said ? said : "it failed");
+	return err_code(e, EPERM, "%s: %s: see /etc/subuid and /etc/subgid", name,
+			*said ? said : "it failed");
 }
 
 static bool is_own_id(const struct id_map *map, uint32_t id)
@@ -157,7 +161,8 @@ struct answer {
 };
 
 /* The child: wait for the maps, work, tell. */
-static void helper_main(int fd, int (*work)(void *arg, struct err *e), void *arg) __attribute__((noreturn));
+static void helper_main(int fd, int (*work)(void *arg, struct err *e), void *arg)
+	__attribute__((noreturn));
 static void helper_main(int fd, int (*work)(void *arg, struct err *e), void *arg)
 {
 	struct answer a = { 0 };
@@ -179,7 +184,8 @@ static int receive_answer(int fd, struct answer *a, struct err *e)
 		n = recv(fd, a, sizeof(*a), 0);
 	} while (n < 0 && errno == EINTR);
 	if (n != sizeof(*a))
-		return err_code(e, ECHILD, "a helper process in a user namespace died without an answer");
+		return err_code(e, ECHILD,
+				"a helper process in a user namespace died without an answer");
 	return 0;
 }
 
@@ -190,8 +196,9 @@ static int reap(struct idhelper *h, struct err *e)
 	return wait_for(h->child, e);
 }
 
-int idhelper_start(const struct id_map *uids, const struct id_map *gids, int (*work)(void *arg, struct err *e),
-		   void *arg, struct idhelper *out, struct err *e)
+int idhelper_start(const struct id_map *uids, const struct id_map *gids,
+		   int (*work)(void *arg, struct err *e), void *arg, struct idhelper *out,
+		   struct err *e)
 {
 	struct idhelper h;
 	autoclose int theirs = -1;
@@ -241,8 +248,8 @@ int idhelper_finish(struct idhelper *h, struct err *e)
 	return a.result;
 }
 
-int idhelper_run(const struct id_map *uids, const struct id_map *gids, int (*work)(void *arg, struct err *e),
-		 void *arg, struct err *e)
+int idhelper_run(const struct id_map *uids, const struct id_map *gids,
+		 int (*work)(void *arg, struct err *e), void *arg, struct err *e)
 {
 	struct idhelper h;
 

@@ -12,7 +12,8 @@
 /* Write the id maps of `child`, a process in a new user namespace that waits: directly where the
  * caller may (root; or its own id alone, after setgroups was denied), else through the setuid
  * programs newuidmap and newgidmap, whose complaint becomes the error. */
-must_check int idhelper_map(pid_t child, const struct id_map *uids, const struct id_map *gids, struct err *e);
+must_check int idhelper_map(pid_t child, const struct id_map *uids, const struct id_map *gids,
+			    struct err *e);
 
 /* Run `work` in a child process that is root of a fresh user namespace with these maps, and wait
  * for it. Returns what `work` returned; its error comes back in *e. What it does to memory is
@@ -28,5 +29,6 @@ struct idhelper {
 };
 
 must_check int idhelper_start(const struct id_map *uids, const struct id_map *gids,
-			      int (*work)(void *arg, struct err *e), void *arg, struct idhelper *out, struct err *e);
+			      int (*work)(void *arg, struct err *e), void *arg,
+			      struct idhelper *out, struct err *e);
 must_check int idhelper_finish(struct idhelper *h, struct err *e);

@@ -44,7 +44,8 @@ static int on_init(struct record *r, const char *value, struct err *e)
 
 	if (!first)
 		return err_code(e, EINVAL, "'init' takes two numbers");
-	if (str_u64(first, 1, INT32_MAX, &pid, e) < 0 || str_u64(space + 1, 0, INT64_MAX, &start, e) < 0)
+	if (str_u64(first, 1, INT32_MAX, &pid, e) < 0 ||
+	    str_u64(space + 1, 0, INT64_MAX, &start, e) < 0)
 		return -e->code;
 	r->init_pid = (pid_t)pid;
 	r->init_start = start;
@@ -128,7 +129,8 @@ int record_apply_journal(struct record *r, const char *text, size_t len, struct 
 
 	if (len > JOURNAL_BYTES_MAX)
 		return err_code(e, EFBIG, "journal: larger than %u bytes", JOURNAL_BYTES_MAX);
-	for (const char *newline; len && (newline = memchr(text, '\n', (size_t)(end - text))); number++) {
+	for (const char *newline; len && (newline = memchr(text, '\n', (size_t)(end - text)));
+	     number++) {
 		autofree char *line = strndup(text, (size_t)(newline - text));
 
 		if (!line)

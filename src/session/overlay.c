@@ -50,7 +50,8 @@ static int add_dir(const struct job *j, struct mount_step *step, const char *pat
 	int fd;
 
 	if (step->n_lower == MOUNT_LOWERS_MAX)
-		return err_code(e, E2BIG, "'%s' has more than %d layers", step->target, MOUNT_LOWERS_MAX);
+		return err_code(e, E2BIG, "'%s' has more than %d layers", step->target,
+				MOUNT_LOWERS_MAX);
 	fd = openat(j->session->state, path, DIR_PATH);
 	if (fd < 0)
 		return err_errno(e, "layer of '%s': open directory '%s'", step->target, path);
@@ -65,7 +66,9 @@ static int open_lowers(const struct job *j, struct mount_step *step, struct err 
 		for (unsigned i = 0; i < j->base->n_layers; i++)
 			if (add_dir(j, step, j->base->layers[i], e) < 0)
 				return -e->code;
-		return step->n_lower ? 0 : err_code(e, EINVAL, "the base of '%s' has no layer", step->target);
+		return step->n_lower
+			       ? 0
+			       : err_code(e, EINVAL, "the base of '%s' has no layer", step->target);
 	}
 	return step->source ? add_dir(j, step, step->source, e) : add_empty(j, step, e);
 }
@@ -91,7 +94,8 @@ static int upper_mode(const struct mount_step *step, mode_t *mode, struct err *e
 	return 0;
 }
 
-static int make_and_open(const struct job *j, const char *layer, const char *part, mode_t mode, struct err *e)
+static int make_and_open(const struct job *j, const char *layer, const char *part, mode_t mode,
+			 struct err *e)
 {
 	char path[80];
 	int fd = -1;
@@ -164,7 +168,8 @@ static int add_objects(struct plan *p, const struct base *base, struct err *e)
 		fd = fcntl(base->object_fds[i], F_DUPFD_CLOEXEC, 3);
 		if (fd < 0)
 			return err_errno(e, "objects of the repository: '%s'", base->objects[i]);
-		(void)add_lower(&p->mounts[p->n_mounts - 1], fd, MOUNT_IDS_OWNER); /* the step owns it */
+		(void)add_lower(&p->mounts[p->n_mounts - 1], fd,
+				MOUNT_IDS_OWNER); /* the step owns it */
 	}
 	return 0;
 }
@@ -176,13 +181,15 @@ static int fill_steps(const struct job *j, struct err *e)
 
 		if (step->kind == MOUNT_BIND && open_bind(step, e) < 0)
 			return -e->code;
-		if (step->kind == MOUNT_OVERLAY && (open_lowers(j, step, e) < 0 || make_upper(j, step, e) < 0))
+		if (step->kind == MOUNT_OVERLAY &&
+		    (open_lowers(j, step, e) < 0 || make_upper(j, step, e) < 0))
 			return -e->code;
 	}
 	return 0;
 }
 
-int overlay_up(struct plan *p, const struct base *base, const char *skeleton, struct session *s, struct err *e)
+int overlay_up(struct plan *p, const struct base *base, const char *skeleton, struct session *s,
+	       struct err *e)
 {
 	autoclose int layers = -1;
 	struct job j = { .plan = p, .base = base, .skeleton = skeleton, .session = s };

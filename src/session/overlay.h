@@ -14,8 +14,8 @@
  * object directory of the base. `base` is NULL where the workspace is no repository. `skeleton` is
  * what rootfs_up() gave. Call it once; the steps own the descriptors until overlay_close(), also
  * on failure. */
-must_check int overlay_up(struct plan *p, const struct base *base, const char *skeleton, struct session *s,
-			  struct err *e);
+must_check int overlay_up(struct plan *p, const struct base *base, const char *skeleton,
+			  struct session *s, struct err *e);
 
 /* Close the descriptors of all steps. Once the child is cloned, the host needs none of them. */
 void overlay_close(struct plan *p);

@@ -16,7 +16,8 @@
 #define WHERE "record.json"
 #define LIST_MAX 65536 /* arguments of a command */
 
-static const char *const ids_names[] = { [IDS_ROOT] = "root", [IDS_SUBIDS] = "subids", [IDS_SINGLE] = "single" };
+static const char *const
+	ids_names[] = { [IDS_ROOT] = "root", [IDS_SUBIDS] = "subids", [IDS_SINGLE] = "single" };
 
 static int hex_digit(char c)
 {
@@ -84,7 +85,8 @@ static int parse_map(const struct json *list, struct id_map *map, struct err *e)
 	struct id_map found = { 0 };
 
 	if (list->type != JSON_ARRAY || list->list.count > IDS_RANGES_MAX)
-		return json_error(list, WHERE, e, "must be a list of no more than %d ranges", IDS_RANGES_MAX);
+		return json_error(list, WHERE, e, "must be a list of no more than %d ranges",
+				  IDS_RANGES_MAX);
 	for (const struct json *row = list->list.first; row; row = row->next) {
 		uint32_t value[3] = { 0 };
 		unsigned n = 0;
@@ -96,9 +98,11 @@ static int parse_map(const struct json *list, struct id_map *map, struct err *e)
 				return json_error(list, WHERE, e, "an id is a number of 32 bits");
 			value[n++] = (uint32_t)v->integer;
 		}
-		if (!value[2] || value[2] > UINT32_MAX - value[0] || value[2] > UINT32_MAX - value[1])
-			return json_error(list, WHERE, e, "a range is empty or ends behind the last id");
-		found.range[found.n++] = (struct id_range){ value[0], value[1], value[2] };
+		if (!value[2] || value[2] > UINT32_MAX - value[0] ||
+		    value[2] > UINT32_MAX - value[1])
+			return json_error(list, WHERE, e,
+					  "a range is empty or ends behind the last id");
+		found.range[found.n++] = (struct id_range) { value[0], value[1], value[2] };
 	}
 	*map = found;
 	return 0;
@@ -114,16 +118,36 @@ static int parse_gids(const struct json *value, void *wire, struct err *e)
 	return parse_map(value, &((struct wire *)wire)->r.session_gids, e);
 }
 
-#define TEXT(k, member) { .key = k, .kind = FIELD_STRING, .offset = offsetof(struct wire, member) }
-#define MUST(k, member) { .key = k, .kind = FIELD_STRING, .offset = offsetof(struct wire, member), .required = true }
-#define LIST(k, member) { .key = k, .kind = FIELD_STRINGS, .offset = offsetof(struct wire, member), .max = LIST_MAX }
-#define FLAG(k, member) { .key = k, .kind = FIELD_BOOL, .offset = offsetof(struct wire, member) }
-#define NUMBER(k, member, most) \
-	{ .key = k, .kind = FIELD_U64, .offset = offsetof(struct wire, member), .max = most }
+#define TEXT(k, member)                                                                 \
+	{                                                                               \
+		.key = k, .kind = FIELD_STRING, .offset = offsetof(struct wire, member) \
+	}
+#define MUST(k, member)                                                                  \
+	{                                                                                \
+		.key = k, .kind = FIELD_STRING, .offset = offsetof(struct wire, member), \
+		.required = true                                                         \
+	}
+#define LIST(k, member)                                                                   \
+	{                                                                                 \
+		.key = k, .kind = FIELD_STRINGS, .offset = offsetof(struct wire, member), \
+		.max = LIST_MAX                                                           \
+	}
+#define FLAG(k, member)                                                               \
+	{                                                                             \
+		.key = k, .kind = FIELD_BOOL, .offset = offsetof(struct wire, member) \
+	}
+#define NUMBER(k, member, most)                                                                   \
+	{                                                                                         \
+		.key = k, .kind = FIELD_U64, .offset = offsetof(struct wire, member), .max = most \
+	}
 
 static const struct field fields[] = {
-	{ .key = "version", .kind = FIELD_U64, .offset = offsetof(struct wire, version), .required = true,
-	  .min = RECORD_VERSION, .max = RECORD_VERSION },
+	{ .key = "version",
+	  .kind = FIELD_U64,
+	  .offset = offsetof(struct wire, version),
+	  .required = true,
+	  .min = RECORD_VERSION,
+	  .max = RECORD_VERSION },
 	MUST("id", id),
 	TEXT("created", r.created),
 	MUST("ids", ids),
@@ -225,7 +249,8 @@ static int take_groups(struct wire *w, struct err *e)
 
 	for (char **p = w->groups; p && *p; p++, n++)
 		if (n >= ARRAY_LEN(w->r.group) || !is_plain_path(*p))
-			return err_code(e, EINVAL, WHERE ": 'groups' holds no more than %zu absolute paths",
+			return err_code(e, EINVAL,
+					WHERE ": 'groups' holds no more than %zu absolute paths",
 					ARRAY_LEN(w->r.group));
 	for (unsigned i = 0; i < n; i++)
 		w->r.group[i] = w->groups[i];
@@ -249,12 +274,15 @@ static int take_ids_mode(const char *name, enum ids_mode *out, struct err *e)
 static int wire_finish(struct wire *w, struct err *e)
 {
 	if (strlen(w->id) != sizeof(w->r.id) - 1 || !is_hex(w->id))
-		return err_code(e, EINVAL, WHERE ": 'id': '%.20s' is not 12 hexadecimal digits", w->id);
+		return err_code(e, EINVAL, WHERE ": 'id': '%.20s' is not 12 hexadecimal digits",
+				w->id);
 	if (w->link && *w->link && !str_is_name(w->link, sizeof(w->r.link) - 1))
-		return err_code(e, EINVAL, WHERE ": 'link': '%.20s' is no name of an interface", w->link);
+		return err_code(e, EINVAL, WHERE ": 'link': '%.20s' is no name of an interface",
+				w->link);
 	if (w->key && !is_hex(w->key))
 		return err_code(e, EINVAL, WHERE ": 'key' is not hexadecimal");
-	if (take_ids_mode(w->ids, &w->r.ids, e) < 0 || fill(w->r.id, sizeof(w->r.id), w->id, "id", e) < 0 ||
+	if (take_ids_mode(w->ids, &w->r.ids, e) < 0 ||
+	    fill(w->r.id, sizeof(w->r.id), w->id, "id", e) < 0 ||
 	    fill(w->r.link, sizeof(w->r.link), w->link, "link", e) < 0 ||
 	    fill(w->r.key, sizeof(w->r.key), w->key, "key", e) < 0 || take_groups(w, e) < 0)
 		return -e->code;
@@ -279,11 +307,11 @@ int record_parse(const char *text, size_t len, struct record *r, struct err *e)
 		return err_wrap(e, WHERE);
 	if (json_root(doc)->type != JSON_OBJECT)
 		return err_code(e, EINVAL, WHERE ": not an object");
-	if (json_fields(json_root(doc), fields, ARRAY_LEN(fields), &w, WHERE, e) < 0 || wire_unescape(&w, e) < 0 ||
-	    wire_finish(&w, e) < 0)
+	if (json_fields(json_root(doc), fields, ARRAY_LEN(fields), &w, WHERE, e) < 0 ||
+	    wire_unescape(&w, e) < 0 || wire_finish(&w, e) < 0)
 		return -e->code;
 	*r = w.r;
-	w.r = (struct record){ 0 };
+	w.r = (struct record) { 0 };
 	return 0;
 }
 
@@ -300,7 +328,8 @@ static void write_map(struct json_out *o, const char *key, const struct id_map *
 	jo_end_array(o);
 }
 
-static void write_field(struct json_out *o, const struct field *f, const struct wire *w, struct buf *escaped)
+static void write_field(struct json_out *o, const struct field *f, const struct wire *w,
+			struct buf *escaped)
 {
 	const void *at = member(w, f);
 

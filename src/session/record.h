@@ -5,7 +5,7 @@
 #include "session/session.h"
 
 #define RECORD_VERSION 1
-#define RECORD_BYTES_MAX (1u << 20)  /* of record.json */
+#define RECORD_BYTES_MAX (1u << 20) /* of record.json */
 #define JOURNAL_BYTES_MAX (1u << 20)
 
 /* Append the record's JSON. Check `out` afterwards. */

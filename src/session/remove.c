@@ -38,12 +38,14 @@ static void remove_husk(int layers, const char *name)
 
 	for (size_t i = 0; i < ARRAY_LEN(husk); i++)
 		if (below(name, husk[i].path, path, sizeof(path)))
-			(void)unlinkat(layers, path, husk[i].flags); /* the walk sees to what stays */
-	(void)unlinkat(layers, name, AT_REMOVEDIR); /* the same */
+			(void)unlinkat(layers, path,
+				       husk[i].flags); /* the walk sees to what stays */
+	(void)unlinkat(layers, name, AT_REMOVEDIR);    /* the same */
 }
 
 /* Call `each` for the name of every layer. */
-static int each_layer(int layers, int (*each)(int layers, const char *name, struct err *e), struct err *e)
+static int each_layer(int layers, int (*each)(int layers, const char *name, struct err *e),
+		      struct err *e)
 {
 	int copy = openat(layers, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
@@ -69,7 +71,8 @@ static int remove_one(int layers, const char *name, struct err *e)
 static int remove_layers(void *arg, struct err *e)
 {
 	int dir = *(const int *)arg;
-	autoclose int layers = openat(dir, "layers", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int layers =
+		openat(dir, "layers", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (layers < 0)
 		return errno == ENOENT ? 0 : err_errno(e, "open the directory of layers");
@@ -91,7 +94,8 @@ static int remove_as_owner(struct session *s, struct err *e)
 
 int layers_remove(struct session *s, struct err *e)
 {
-	autoclose int sessions = openat(s->state, "sessions", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int sessions =
+		openat(s->state, "sessions", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int result;
 
 	if (sessions < 0)
@@ -117,7 +121,8 @@ static int unmark(int layers, const char *name, struct err *e)
 
 int layers_keep(struct session *s, struct err *e)
 {
-	autoclose int layers = openat(s->dir, "layers", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int layers =
+		openat(s->dir, "layers", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (layers < 0)
 		return err_errno(e, "session %s: open its layers", s->record.id);

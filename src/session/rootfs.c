@@ -62,7 +62,8 @@ static void spec_key(const struct skeleton_spec *spec, char key[HEX + 1])
 	sha256_init(&s);
 	add_text(&s, FORMAT);
 	sha256_add(&s, numbers, sizeof(numbers));
-	sha256_add(&s, spec->resolvers.address, spec->resolvers.n * sizeof(spec->resolvers.address[0]));
+	sha256_add(&s, spec->resolvers.address,
+		   spec->resolvers.n * sizeof(spec->resolvers.address[0]));
 	add_text(&s, u->name);
 	add_text(&s, u->home);
 	add_text(&s, u->shell);
@@ -87,11 +88,12 @@ static int find(int cache, int host, const char *key, char digest[HEX + 1])
 	char name[64];
 
 	index_name(key, name);
-	if (io_read_file(cache, name, INDEX_BYTES_MAX, &bytes, &ignored) < 0 || bytes.len < sizeof(head))
+	if (io_read_file(cache, name, INDEX_BYTES_MAX, &bytes, &ignored) < 0 ||
+	    bytes.len < sizeof(head))
 		return 0;
 	memcpy(&head, bytes.data, sizeof(head));
-	if (memcmp(head.format, FORMAT, sizeof(FORMAT)) != 0 || strnlen(head.digest, HEX + 1) != HEX ||
-	    strspn(head.digest, "0123456789abcdef") != HEX)
+	if (memcmp(head.format, FORMAT, sizeof(FORMAT)) != 0 ||
+	    strnlen(head.digest, HEX + 1) != HEX || strspn(head.digest, "0123456789abcdef") != HEX)
 		return 0;
 	if (!index_holds(bytes.data + sizeof(head), bytes.len - sizeof(head), host))
 		return 0;
@@ -148,15 +150,16 @@ static int note_index(struct eviction *v, const char *name, unsigned *count)
 		return 0;
 	if (++*count > INDEXES_MAX && st.st_mtim.tv_sec + GRACE_SECONDS < v->now.tv_sec)
 		return unlinkat(v->cache, name, 0);
-	if (io_read_full(fd, &head, sizeof(head), &ignored) != sizeof(head) || strnlen(head.digest, HEX + 1) != HEX)
+	if (io_read_full(fd, &head, sizeof(head), &ignored) != sizeof(head) ||
+	    strnlen(head.digest, HEX + 1) != HEX)
 		return unlinkat(v->cache, name, 0);
 	(void)snprintf(dir, sizeof(dir), "root-%s", head.digest);
 	buf_add(&v->named, dir, strlen(dir) + 1);
 	return 0;
 }
 
-static int each_name(int cache, int (*each)(struct eviction *v, const char *name, struct err *e), struct eviction *v,
-		     struct err *e)
+static int each_name(int cache, int (*each)(struct eviction *v, const char *name, struct err *e),
+		     struct eviction *v, struct err *e)
 {
 	int copy = openat(cache, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
@@ -201,7 +204,9 @@ static int evict_one(struct eviction *v, const char *name, struct err *e)
 		return 0;
 	(void)snprintf(mark, sizeof(mark), "unused-%s", name);
 	if (is_named(v, name))
-		return unlinkat(v->cache, mark, 0) < 0 && errno != ENOENT ? err_errno(e, "remove '%s'", mark) : 0;
+		return unlinkat(v->cache, mark, 0) < 0 && errno != ENOENT
+			       ? err_errno(e, "remove '%s'", mark)
+			       : 0;
 	if (fstatat(v->cache, mark, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return io_replace_file(v->cache, mark, "", 0, 0600, e);
 	if (st.st_mtim.tv_sec + GRACE_SECONDS > v->now.tv_sec)
@@ -230,7 +235,8 @@ static int evict(int state, int cache, struct err *e)
 
 /* ---- making ---- */
 
-static int publish(int cache, const char *key, const struct buf *stamps, char digest[HEX + 1], struct err *e)
+static int publish(int cache, const char *key, const struct buf *stamps, char digest[HEX + 1],
+		   struct err *e)
 {
 	struct index_head head = { .format = FORMAT };
 	autobuf struct buf bytes = { 0 };
@@ -244,20 +250,22 @@ static int publish(int cache, const char *key, const struct buf *stamps, char di
 	(void)snprintf(name, sizeof(name), "root-%s", head.digest);
 	if (renameat(cache, "root.new", cache, name) < 0) {
 		/* The host looks again as it did before: the old one is the same. */
-		if ((errno != EEXIST && errno != ENOTEMPTY) || fs_remove_tree(cache, "root.new", e) < 0)
+		if ((errno != EEXIST && errno != ENOTEMPTY) ||
+		    fs_remove_tree(cache, "root.new", e) < 0)
 			return err_errno(e, "rename a skeleton to '%s'", name);
 	}
 	buf_add(&bytes, &head, sizeof(head));
 	buf_add(&bytes, stamps->data, stamps->len);
 	index_name(key, name);
-	if (buf_check(&bytes, e) < 0 || io_replace_file(cache, name, bytes.data, bytes.len, 0600, e) < 0)
+	if (buf_check(&bytes, e) < 0 ||
+	    io_replace_file(cache, name, bytes.data, bytes.len, 0600, e) < 0)
 		return -e->code;
 	memcpy(digest, head.digest, HEX + 1);
 	return 0;
 }
 
-static int make(int cache, int host, const struct skeleton_spec *spec, const char *key, char digest[HEX + 1],
-		struct err *e)
+static int make(int cache, int host, const struct skeleton_spec *spec, const char *key,
+		char digest[HEX + 1], struct err *e)
 {
 	autobuf struct buf stamps = { 0 };
 	struct skeleton k = { .spec = spec, .host = host, .index = &stamps };
@@ -277,10 +285,11 @@ static int make(int cache, int host, const struct skeleton_spec *spec, const cha
 	return publish(cache, key, &stamps, digest, e);
 }
 
-static int make_locked(int state, int cache, int host, const struct skeleton_spec *spec, const char *key,
-		       char digest[HEX + 1], struct err *e)
+static int make_locked(int state, int cache, int host, const struct skeleton_spec *spec,
+		       const char *key, char digest[HEX + 1], struct err *e)
 {
-	autoclose int lock = openat(cache, "root.lock", O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	autoclose int lock =
+		openat(cache, "root.lock", O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	struct err cleanup = { 0 };
 	int result;
 
@@ -319,7 +328,8 @@ int rootfs_up(const struct plan *p, int state, char **skeleton, struct err *e)
 	if (resolvers_find(p->policy->resolvers, &spec.resolvers, e) < 0)
 		return -e->code;
 	spec_key(&spec, key);
-	if (!find(cache, host, key, digest) && make_locked(state, cache, host, &spec, key, digest, e) < 0)
+	if (!find(cache, host, key, digest) &&
+	    make_locked(state, cache, host, &spec, key, digest, e) < 0)
 		return -e->code;
 	*skeleton = str_fmt(e, "cache/root-%s", digest);
 	return *skeleton ? 0 : -e->code;

@@ -39,8 +39,10 @@ static int count(struct skeleton *k, uint64_t bytes, const char *path, struct er
 	k->bytes += bytes;
 	k->entries++;
 	if (k->bytes > TOTAL_BYTES_MAX || k->entries > ENTRIES_MAX)
-		return err_code(e, EFBIG, "'/%s': the host's configuration is larger than %llu MiB or %d files", path,
-				(unsigned long long)(TOTAL_BYTES_MAX >> 20), ENTRIES_MAX);
+		return err_code(
+			e, EFBIG,
+			"'/%s': the host's configuration is larger than %llu MiB or %d files", path,
+			(unsigned long long)(TOTAL_BYTES_MAX >> 20), ENTRIES_MAX);
 	return 0;
 }
 
@@ -74,14 +76,16 @@ static bool is_private_key(const struct buf *b)
 }
 
 /* `fd` is what was found; its bytes go to `name` in `to`. */
-static int copy_bytes(const struct place *p, int fd, const char *name, const struct stat *st, struct err *e)
+static int copy_bytes(const struct place *p, int fd, const char *name, const struct stat *st,
+		      struct err *e)
 {
 	autobuf struct buf bytes = { 0 };
 	autoclose int out = -1;
 
 	if (st->st_size > (off_t)FILE_BYTES_MAX)
 		return 0; /* no configuration is that large */
-	if (io_read_all(fd, FILE_BYTES_MAX, &bytes, e) < 0 || count(p->k, bytes.len, p->path, e) < 0)
+	if (io_read_all(fd, FILE_BYTES_MAX, &bytes, e) < 0 ||
+	    count(p->k, bytes.len, p->path, e) < 0)
 		return err_wrap(e, "copy '/%s'", p->path);
 	if (is_private_key(&bytes))
 		return 0;
@@ -91,7 +95,9 @@ static int copy_bytes(const struct place *p, int fd, const char *name, const str
 		     st->st_mode & 0111 ? 0755 : 0644);
 	if (out < 0)
 		return err_errno(e, "copy '/%s'", p->path);
-	return io_write_all(out, buf_str(&bytes), bytes.len, e) < 0 ? err_wrap(e, "copy '/%s'", p->path) : 0;
+	return io_write_all(out, buf_str(&bytes), bytes.len, e) < 0
+		       ? err_wrap(e, "copy '/%s'", p->path)
+		       : 0;
 }
 
 static int copy_link(const struct place *p, const char *name, struct err *e)
@@ -162,7 +168,8 @@ static int copy_tree(const struct place *p, int fd, const char *name, struct err
 	if (!below.depth || !p->k->packaged)
 		index_add(p->k->index, p->k->host, p->path);
 	if (++below.depth > DEPTH_MAX)
-		return err_code(e, ELOOP, "'/%s' is deeper than %d directories", p->path, DEPTH_MAX);
+		return err_code(e, ELOOP, "'/%s' is deeper than %d directories", p->path,
+				DEPTH_MAX);
 	if (count(p->k, 0, p->path, e) < 0)
 		return -e->code;
 	to = fs_mkdir_open(p->to, name, 0755, e);
@@ -171,7 +178,8 @@ static int copy_tree(const struct place *p, int fd, const char *name, struct err
 	below.from = fd;
 	below.to = to;
 	while ((d = readdir(dir)))
-		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0 && copy_child(&below, d->d_name, e) < 0)
+		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0 &&
+		    copy_child(&below, d->d_name, e) < 0)
 			return -e->code;
 	return 0;
 }
@@ -279,7 +287,8 @@ static int public_path(int fd, char **path, struct err *e)
 	return 0;
 }
 
-int skeleton_copy_file(struct skeleton *k, const char *from, const char *to, bool must, struct err *e)
+int skeleton_copy_file(struct skeleton *k, const char *from, const char *to, bool must,
+		       struct err *e)
 {
 	autobuf struct buf bytes = { 0 };
 	autofree char *real = NULL;
@@ -292,7 +301,8 @@ int skeleton_copy_file(struct skeleton *k, const char *from, const char *to, boo
 	if (fstat(fd, &st) < 0)
 		return err_errno(e, "'/%s'", from);
 	if (!S_ISREG(st.st_mode) || !others_may(st.st_mode, S_IROTH))
-		return must ? err_code(e, EACCES, "'/%s' is no file that everybody may read", from) : 0;
+		return must ? err_code(e, EACCES, "'/%s' is no file that everybody may read", from)
+			    : 0;
 	if (public_path(fd, &real, e) < 0)
 		return must ? err_wrap(e, "'/%s'", from) : 0;
 	index_add(k->index, k->host, real);
@@ -312,7 +322,8 @@ static int copy_certificate(struct skeleton *k, const char *from, struct err *e)
 	if (str_starts(from, "etc/"))
 		to = str_dup(from, e);
 	else
-		to = str_fmt(e, "etc/ssl/certs/%s", strrchr(from, '/') ? strrchr(from, '/') + 1 : from);
+		to = str_fmt(e, "etc/ssl/certs/%s",
+			     strrchr(from, '/') ? strrchr(from, '/') + 1 : from);
 	if (!to || skeleton_copy_file(k, from, to, true, e) < 0)
 		return err_wrap(e, "certificates of the policy");
 	return 0;

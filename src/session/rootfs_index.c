@@ -45,7 +45,8 @@ static const char *entry_path(const char *bytes, size_t len, size_t at, struct s
 		return NULL;
 	memcpy(stamp, bytes + at, sizeof(*stamp));
 	at += sizeof(*stamp);
-	if (stamp->path_len >= PATH_BYTES || stamp->path_len >= len - at || bytes[at + stamp->path_len] != '\0')
+	if (stamp->path_len >= PATH_BYTES || stamp->path_len >= len - at ||
+	    bytes[at + stamp->path_len] != '\0')
 		return NULL;
 	return bytes + at;
 }
@@ -55,7 +56,8 @@ static bool index_has(const struct buf *index, const char *path)
 	struct stamp s;
 	const char *found;
 
-	for (size_t at = 0; (found = entry_path(index->data, index->len, at, &s)); at += sizeof(s) + s.path_len + 1)
+	for (size_t at = 0; (found = entry_path(index->data, index->len, at, &s));
+	     at += sizeof(s) + s.path_len + 1)
 		if (strcmp(found, path) == 0)
 			return true;
 	return false;

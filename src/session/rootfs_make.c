@@ -13,7 +13,8 @@
 
 #define APT_PARTIAL "var/cache/apt/archives/partial"
 
-int skeleton_write(struct skeleton *k, const char *path, const void *bytes, size_t len, mode_t mode, struct err *e)
+int skeleton_write(struct skeleton *k, const char *path, const void *bytes, size_t len, mode_t mode,
+		   struct err *e)
 {
 	autofree char *parent = str_dup(path, e);
 	autoclose int dir = -1, fd = -1;
@@ -59,7 +60,8 @@ static int make_top(struct skeleton *k, const char *name, struct err *e)
 	if (fstatat(k->host, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	if (S_ISDIR(st.st_mode))
-		return mkdirat(k->root, name, 0755) < 0 ? err_errno(e, "make directory '%s'", name) : 0;
+		return mkdirat(k->root, name, 0755) < 0 ? err_errno(e, "make directory '%s'", name)
+							: 0;
 	n = S_ISLNK(st.st_mode) ? readlinkat(k->host, name, text, sizeof(text) - 1) : -1;
 	if (n < 0)
 		return 0;
@@ -74,7 +76,8 @@ static int make_tops(struct skeleton *k, struct err *e)
 	for (unsigned i = 0; host_dir(i); i++) {
 		const char *name = host_dir(i)->path + 1;
 
-		if (!strchr(name, '/') && !str_eq(name, "usr") && !str_eq(name, "opt") && make_top(k, name, e) < 0)
+		if (!strchr(name, '/') && !str_eq(name, "usr") && !str_eq(name, "opt") &&
+		    make_top(k, name, e) < 0)
 			return -e->code;
 	}
 	return 0;
@@ -105,7 +108,9 @@ static int give_home(const struct skeleton *k, int home, struct err *e)
 	if (!k->spec->inside_owners)
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (fchownat(home, names[i], u->uid, u->gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) < 0 && errno != ENOENT)
+		if (fchownat(home, names[i], u->uid, u->gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) <
+			    0 &&
+		    errno != ENOENT)
 			return err_errno(e, "give '%s/%s' to uid %u", u->home, names[i], u->uid);
 	return 0;
 }
@@ -139,15 +144,15 @@ static int give_apt(const struct skeleton *k, struct err *e)
 	line = strstr(buf_str(&users), "\n_apt:x:");
 	if (!line || sscanf(line, "\n_apt:x:%u:", &uid) != 1)
 		return 0;
-	return fchownat(k->root, APT_PARTIAL, uid, 0, AT_SYMLINK_NOFOLLOW) < 0 ?
-		       err_errno(e, "give '" APT_PARTIAL "' to uid %u", uid) :
-		       0;
+	return fchownat(k->root, APT_PARTIAL, uid, 0, AT_SYMLINK_NOFOLLOW) < 0
+		       ? err_errno(e, "give '" APT_PARTIAL "' to uid %u", uid)
+		       : 0;
 }
 
 int skeleton_make(struct skeleton *k, struct err *e)
 {
-	if (make_dirs(k, e) < 0 || make_tops(k, e) < 0 || skeleton_copy(k, e) < 0 || skeleton_texts(k, e) < 0 ||
-	    make_homes(k, e) < 0 || give_apt(k, e) < 0)
+	if (make_dirs(k, e) < 0 || make_tops(k, e) < 0 || skeleton_copy(k, e) < 0 ||
+	    skeleton_texts(k, e) < 0 || make_homes(k, e) < 0 || give_apt(k, e) < 0)
 		return err_wrap(e, "root file system skeleton");
 	return 0;
 }

@@ -16,17 +16,17 @@ struct skeleton_spec {
 	const char *hostname;
 	char *const *certificates; /* host files; NULL-terminated, or NULL */
 	struct resolvers resolvers;
-	bool inside_owners;	   /* as root: files on disk belong to inside ids, as it is mounted idmapped */
+	bool inside_owners; /* as root: files on disk belong to inside ids, as it is mounted idmapped */
 };
 
 /* One being made. */
 struct skeleton {
 	const struct skeleton_spec *spec;
-	int host;	   /* fd of the host's "/" (a test makes one up) */
-	int root;	   /* fd of the new directory */
-	struct buf *index; /* what was looked at on the host: see index_add() */
+	int host;		 /* fd of the host's "/" (a test makes one up) */
+	int root;		 /* fd of the new directory */
+	struct buf *index;	 /* what was looked at on the host: see index_add() */
 	uint64_t bytes, entries; /* copied so far */
-	bool packaged;	   /* the host has a package manager whose every work is seen */
+	bool packaged;		 /* the host has a package manager whose every work is seen */
 };
 
 /* ---- rootfs_index.c: stamps of host files, to see whether one has changed ---- */
@@ -45,8 +45,8 @@ enum copy_kind {
 };
 
 enum {
-	COPY_STRIP = 1 << 0, /* user:password@ is taken out of URLs */
-	COPY_DEEP = 1 << 1,  /* edited in place by people: a change within a file is looked for */
+	COPY_STRIP = 1 << 0,  /* user:password@ is taken out of URLs */
+	COPY_DEEP = 1 << 1,   /* edited in place by people: a change within a file is looked for */
 	COPY_PREFIX = 1 << 2, /* every name in /etc that begins so */
 };
 
@@ -80,7 +80,8 @@ must_check int skeleton_copy(struct skeleton *k, struct err *e);
 
 /* One file of the host, by its path there, to a path of the skeleton. Left out, or with `must` an
  * error, where it is missing or not readable by everybody. */
-must_check int skeleton_copy_file(struct skeleton *k, const char *from, const char *to, bool must, struct err *e);
+must_check int skeleton_copy_file(struct skeleton *k, const char *from, const char *to, bool must,
+				  struct err *e);
 
 /* Take the user and password out of every URL of a text, in place. Returns the new length. */
 size_t rootfs_strip_credentials(char *text, size_t len);
@@ -91,8 +92,10 @@ size_t rootfs_strip_credentials(char *text, size_t len);
 must_check int skeleton_texts(struct skeleton *k, struct err *e);
 
 /* The lines of the session's passwd and group, given the host's. Pure. */
-void rootfs_passwd(const char *host_text, const struct policy_user *user, struct buf *passwd, struct buf *shadow);
-void rootfs_group(const char *host_text, const struct policy_user *user, struct buf *group, struct buf *gshadow);
+void rootfs_passwd(const char *host_text, const struct policy_user *user, struct buf *passwd,
+		   struct buf *shadow);
+void rootfs_group(const char *host_text, const struct policy_user *user, struct buf *group,
+		  struct buf *gshadow);
 
 /* ---- rootfs_make.c ---- */
 
@@ -100,5 +103,5 @@ void rootfs_group(const char *host_text, const struct policy_user *user, struct 
 must_check int skeleton_make(struct skeleton *k, struct err *e);
 
 /* Write a file of the skeleton, owned by root inside. */
-must_check int skeleton_write(struct skeleton *k, const char *path, const void *bytes, size_t len, mode_t mode,
-			      struct err *e);
+must_check int skeleton_write(struct skeleton *k, const char *path, const void *bytes, size_t len,
+			      mode_t mode, struct err *e);

@@ -221,9 +221,10 @@ const struct link_row rootfs_links[] = {
 bool rootfs_is_private(const char *name)
 {
 	static const char *const patterns[] = {
-		"*.p12",     "*.pfx",	    "*.jks",	 "*.keystore", "auth.conf*", "settings*.xml", "*secret*",
-		"passwords*", "*.password*", "*credential*", "opasswd",    ".netrc",	    ".pgpass",	     ".git*",
-		"*~",	     "*.dpkg-*",    "*.ucf-*",	 "*.swp",      "*.rpmsave",
+		"*.p12",	 "*.pfx",    "*.jks",	   "*.keystore",  "auth.conf*",
+		"settings*.xml", "*secret*", "passwords*", "*.password*", "*credential*",
+		"opasswd",	 ".netrc",   ".pgpass",	   ".git*",	  "*~",
+		"*.dpkg-*",	 "*.ucf-*",  "*.swp",	   "*.rpmsave",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(patterns); i++)

@@ -28,7 +28,7 @@ static bool entry_parse(char *line, struct entry *out)
 {
 	struct err ignored;
 
-	*out = (struct entry){ 0 };
+	*out = (struct entry) { 0 };
 	for (char *rest = line; rest && out->n < ARRAY_LEN(out->field);)
 		out->field[out->n++] = strsep(&rest, ":");
 	return out->n >= 3 && str_is_name(out->field[0], NAME_BYTES) &&
@@ -55,8 +55,8 @@ struct listing {
 	bool seen_user_gid;
 };
 
-static void add_user(const struct listing *l, const char *name, uid_t uid, gid_t gid, const char *home,
-		     const char *shell)
+static void add_user(const struct listing *l, const char *name, uid_t uid, gid_t gid,
+		     const char *home, const char *shell)
 {
 	buf_printf(l->lines, "%s:x:%u:%u::%s:%s\n", name, uid, gid, home, shell);
 	buf_printf(l->locked, "%s:*:1:0:99999:7:::\n", name);
@@ -64,8 +64,9 @@ static void add_user(const struct listing *l, const char *name, uid_t uid, gid_t
 
 static bool is_ours(const struct listing *l, const struct entry *x, uint32_t our_id)
 {
-	return x->id == 0 || x->id > SYSTEM_ID_MAX || x->id == our_id || str_eq(x->field[0], "root") ||
-	       str_eq(x->field[0], "nobody") || str_eq(x->field[0], l->user->name);
+	return x->id == 0 || x->id > SYSTEM_ID_MAX || x->id == our_id ||
+	       str_eq(x->field[0], "root") || str_eq(x->field[0], "nobody") ||
+	       str_eq(x->field[0], l->user->name);
 }
 
 static void system_user(const struct entry *x, void *arg)
@@ -77,10 +78,12 @@ static void system_user(const struct entry *x, void *arg)
 	if (is_ours(l, x, l->user->uid) || x->n < 6 || x->field[5][0] != '/' ||
 	    str_u64(x->field[3], 0, UINT32_MAX, &gid, &ignored) < 0)
 		return;
-	add_user(l, x->field[0], (uid_t)x->id, gid > SYSTEM_ID_MAX ? 65534 : (gid_t)gid, x->field[5], NOLOGIN);
+	add_user(l, x->field[0], (uid_t)x->id, gid > SYSTEM_ID_MAX ? 65534 : (gid_t)gid,
+		 x->field[5], NOLOGIN);
 }
 
-void rootfs_passwd(const char *host_text, const struct policy_user *user, struct buf *passwd, struct buf *shadow)
+void rootfs_passwd(const char *host_text, const struct policy_user *user, struct buf *passwd,
+		   struct buf *shadow)
 {
 	struct listing l = { .user = user, .lines = passwd, .locked = shadow };
 
@@ -110,7 +113,8 @@ static void system_group(const struct entry *x, void *arg)
 	add_group(l, x->field[0], (gid_t)x->id);
 }
 
-void rootfs_group(const char *host_text, const struct policy_user *user, struct buf *group, struct buf *gshadow)
+void rootfs_group(const char *host_text, const struct policy_user *user, struct buf *group,
+		  struct buf *gshadow)
 {
 	struct listing l = { .user = user, .lines = group, .locked = gshadow };
 
@@ -129,7 +133,8 @@ static int host_file(struct skeleton *k, const char *path, struct buf *out, stru
 	return io_read_file(k->host, path, HOST_FILE_BYTES_MAX, out, e);
 }
 
-static int write_buf(struct skeleton *k, const char *path, const struct buf *b, mode_t mode, struct err *e)
+static int write_buf(struct skeleton *k, const char *path, const struct buf *b, mode_t mode,
+		     struct err *e)
 {
 	if (buf_check(b, e) < 0)
 		return err_wrap(e, "'%s'", path);
@@ -168,7 +173,8 @@ static int write_names(struct skeleton *k, struct err *e)
 	buf_printf(&hosts, "127.0.0.1\tlocalhost %s\n", k->spec->hostname);
 	buf_printf(&name, "%s\n", k->spec->hostname);
 	resolvers_text(&k->spec->resolvers, &resolv);
-	if (write_buf(k, "etc/hosts", &hosts, 0644, e) < 0 || write_buf(k, "etc/hostname", &name, 0644, e) < 0)
+	if (write_buf(k, "etc/hosts", &hosts, 0644, e) < 0 ||
+	    write_buf(k, "etc/hostname", &name, 0644, e) < 0)
 		return -e->code;
 	return write_buf(k, "etc/resolv.conf", &resolv, 0644, e);
 }
@@ -177,8 +183,9 @@ static const struct {
 	const char *path, *text;
 } fixed[] = {
 	/* Files and DNS alone: what else a host asks (sssd, systemd) is not inside. */
-	{ "etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
-			       "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n" },
+	{ "etc/nsswitch.conf",
+	  "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
+	  "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n" },
 	/* The same in every session: it tells of no host. */
 	{ "etc/machine-id", "6f68736e64626f786f68736e64626f78\n" },
 	{ "etc/environment", "" },
@@ -189,7 +196,8 @@ static const struct {
 int skeleton_texts(struct skeleton *k, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
-		if (skeleton_write(k, fixed[i].path, fixed[i].text, strlen(fixed[i].text), 0644, e) < 0)
+		if (skeleton_write(k, fixed[i].path, fixed[i].text, strlen(fixed[i].text), 0644,
+				   e) < 0)
 			return -e->code;
 	if (write_users(k, e) < 0 || write_groups(k, e) < 0)
 		return -e->code;

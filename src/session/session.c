@@ -36,10 +36,14 @@ static int failed(int state, const char *id, const char *what, struct err *e)
 	autofree char *path = fs_path_of(state, &ignored);
 
 	if (code == ENOSPC || code == EDQUOT)
-		return err_code(e, code, "session %s: %s: no space left in '%s': free some, or name another directory "
-				"by OHS_STATE_DIR", id, what, path ? path : "the state directory");
+		return err_code(
+			e, code,
+			"session %s: %s: no space left in '%s': free some, or name another directory "
+			"by OHS_STATE_DIR",
+			id, what, path ? path : "the state directory");
 	errno = code;
-	return err_errno(e, "session %s: %s in '%s'", id, what, path ? path : "the state directory");
+	return err_errno(e, "session %s: %s in '%s'", id, what,
+			 path ? path : "the state directory");
 }
 
 static bool is_id(const char *name, size_t min, size_t max)
@@ -109,8 +113,8 @@ static char *now_utc(struct err *e)
 		(void)err_errno(e, "the clock's time has no date");
 		return NULL;
 	}
-	return str_fmt(e, "%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
-		       tm.tm_min, tm.tm_sec);
+	return str_fmt(e, "%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year + 1900, tm.tm_mon + 1,
+		       tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
 
 static int lock_set(int fd, short type, int how)
@@ -155,7 +159,8 @@ static int furnish(struct session *s, struct err *e)
 		return failed(s->state, id, "create the lock", e);
 	if (lock_set(s->lock, F_RDLCK, F_OFD_SETLK) < 0)
 		return failed(s->state, id, "take the lock", e);
-	s->journal = openat(s->dir, "journal", O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	s->journal =
+		openat(s->dir, "journal", O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (s->journal < 0)
 		return failed(s->state, id, "create the journal", e);
 	return record_store(s, e);
@@ -170,7 +175,8 @@ int session_new(int state, const struct record *r, struct session **out, struct 
 	if (!s)
 		return -e->code;
 	if (!is_id(r->id, ID_DIGITS, ID_DIGITS))
-		return err_code(e, EINVAL, "session id '%.20s' is not %d hexadecimal digits", r->id, ID_DIGITS);
+		return err_code(e, EINVAL, "session id '%.20s' is not %d hexadecimal digits", r->id,
+				ID_DIGITS);
 	if (record_copy(r, &s->record, e) < 0)
 		return -e->code;
 	s->record.version = RECORD_VERSION;
@@ -212,11 +218,13 @@ static int find_prefix(int sessions, const char *prefix, char id[ID_DIGITS + 1],
 		if (!is_id(d->d_name, ID_DIGITS, ID_DIGITS) || !str_starts(d->d_name, prefix))
 			continue;
 		if (id[0])
-			return err_code(e, ENOTUNIQ, "'%s' begins the ids of %s and %s: name more of it", prefix, id,
-					d->d_name);
+			return err_code(e, ENOTUNIQ,
+					"'%s' begins the ids of %s and %s: name more of it", prefix,
+					id, d->d_name);
 		memcpy(id, d->d_name, ID_DIGITS + 1);
 	}
-	return id[0] ? 0 : err_code(e, ENOENT, "no session '%s': 'ohsandbox list' shows them", prefix);
+	return id[0] ? 0
+		     : err_code(e, ENOENT, "no session '%s': 'ohsandbox list' shows them", prefix);
 }
 
 /* A line that a killed writer left torn would spoil the next one. */
@@ -238,7 +246,8 @@ static int load(struct session *s, const char *id, struct err *e)
 	    record_parse(buf_str(&text), text.len, &s->record, e) < 0)
 		return err_wrap(e, "session %s", id);
 	if (strcmp(s->record.id, id) != 0)
-		return err_code(e, EINVAL, "session %s: its record is that of '%s'", id, s->record.id);
+		return err_code(e, EINVAL, "session %s: its record is that of '%s'", id,
+				s->record.id);
 	if (io_read_file(s->dir, "journal", JOURNAL_BYTES_MAX, &journal, e) < 0 ||
 	    record_apply_journal(&s->record, buf_str(&journal), journal.len, e) < 0)
 		return err_wrap(e, "session %s", id);
@@ -256,7 +265,8 @@ static int take_lock(struct session *s, const char *id, bool wait, struct err *e
 		return failed(s->state, id, "open the lock", e);
 	if (lock_set(fd, F_WRLCK, wait ? F_OFD_SETLKW : F_OFD_SETLK) < 0) {
 		if (errno == EAGAIN || errno == EACCES)
-			return err_code(e, EBUSY, "session %s lives: 'ohsandbox stop %s' ends it", id, id);
+			return err_code(e, EBUSY, "session %s lives: 'ohsandbox stop %s' ends it",
+					id, id);
 		return failed(s->state, id, "take the lock", e);
 	}
 	s->lock = take_fd(&fd);
@@ -277,7 +287,9 @@ int session_open(int state, const char *id, bool lock, struct session **out, str
 	if (sessions < 0)
 		return -e->code;
 	if (!is_id(id, 1, ID_DIGITS))
-		return err_code(e, EINVAL, "'%.40s' is no id of a session: 1 to %d hexadecimal digits", id, ID_DIGITS);
+		return err_code(e, EINVAL,
+				"'%.40s' is no id of a session: 1 to %d hexadecimal digits", id,
+				ID_DIGITS);
 	if (find_prefix(sessions, id, found, e) < 0)
 		return -e->code;
 	s->dir = openat(sessions, found, DIR_FLAGS);
@@ -301,8 +313,9 @@ int session_note(struct session *s, struct err *e, const char *fmt, ...)
 	len = vsnprintf(line, sizeof(line) - 1, fmt, ap);
 	va_end(ap);
 	if (len <= 0 || (size_t)len >= sizeof(line) - 1 || memchr(line, '\n', (size_t)len))
-		return err_code(e, EINVAL, "session %s: a note is one line of no more than %d bytes", s->record.id,
-				NOTE_BYTES - 2);
+		return err_code(e, EINVAL,
+				"session %s: a note is one line of no more than %d bytes",
+				s->record.id, NOTE_BYTES - 2);
 	line[len++] = '\n';
 	if (record_apply_journal(&s->record, line, (size_t)len, e) < 0)
 		return err_wrap(e, "session %s: note", s->record.id);
@@ -310,7 +323,8 @@ int session_note(struct session *s, struct err *e, const char *fmt, ...)
 	if (n == len)
 		return 0;
 	/* Half a line is on a full disk: away with it, or it spoils the next. */
-	if (n > 0 && fstat(s->journal, &before) == 0 && ftruncate(s->journal, before.st_size - n) == 0)
+	if (n > 0 && fstat(s->journal, &before) == 0 &&
+	    ftruncate(s->journal, before.st_size - n) == 0)
 		errno = ENOSPC;
 	return failed(s->state, s->record.id, "write the journal", e);
 }
@@ -333,8 +347,8 @@ int session_is_alive(int state, const char *id, struct err *e)
 }
 
 /* Walk sessions/; `born` chooses those with a record or those without. */
-static int each_dir(int sessions, bool born, int (*each)(const char *id, void *arg, struct err *e), void *arg,
-		    struct err *e)
+static int each_dir(int sessions, bool born, int (*each)(const char *id, void *arg, struct err *e),
+		    void *arg, struct err *e)
 {
 	int copy = openat(sessions, ".", DIR_FLAGS);
 	autodir DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
@@ -360,7 +374,8 @@ static int each_dir(int sessions, bool born, int (*each)(const char *id, void *a
 	return 0;
 }
 
-int session_each(int state, int (*each)(const char *id, void *arg, struct err *e), void *arg, struct err *e)
+int session_each(int state, int (*each)(const char *id, void *arg, struct err *e), void *arg,
+		 struct err *e)
 {
 	autoclose int sessions = sessions_open(state, e);
 

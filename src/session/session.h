@@ -36,9 +36,9 @@
 struct record {
 	unsigned version;
 	char id[13];
-	char *created;		/* RFC 3339, UTC */
+	char *created; /* RFC 3339, UTC */
 	enum ids_mode ids;
-	uint32_t slot;		/* as root: number of its id slice, address and link; else SESSION_NO_SLOT */
+	uint32_t slot; /* as root: number of its id slice, address and link; else SESSION_NO_SLOT */
 	/* The ids its layers hold, to read and remove them by. As root: the session's to the host's.
 	 * Else those of the namespace around the session's, which the caller may make again. */
 	struct id_map session_uids, session_gids;
@@ -47,24 +47,25 @@ struct record {
 	char *policy, *policy_digest;
 	char **command;
 	char *user;
-	char **layers_root, **layers_workspace; /* lower directories of / and /workspace, uppermost first */
-	char *group[8];		/* absolute directories of its groups, innermost last */
+	char **layers_root,
+		**layers_workspace; /* lower directories of / and /workspace, uppermost first */
+	char *group[8];		    /* absolute directories of its groups, innermost last */
 	unsigned n_groups;
-	char link[16];		/* the host's end of the veth; "" without */
-	uint32_t address;	/* inside, host byte order; 0 without */
-	uint16_t port;		/* of the executor, inside */
-	uint16_t host_port;	/* of the loopback listener; 0: none */
-	char key[65];		/* the session's API key */
-	bool keep, stays;	/* stays: started without a command */
+	char link[16];	    /* the host's end of the veth; "" without */
+	uint32_t address;   /* inside, host byte order; 0 without */
+	uint16_t port;	    /* of the executor, inside */
+	uint16_t host_port; /* of the loopback listener; 0: none */
+	char key[65];	    /* the session's API key */
+	bool keep, stays;   /* stays: started without a command */
 	/* from the journal */
-	pid_t init_pid;		/* on the host; 0: none yet */
-	uint64_t init_start;	/* its start time, field 22 of /proc/PID/stat */
+	pid_t init_pid;	     /* on the host; 0: none yet */
+	uint64_t init_start; /* its start time, field 22 of /proc/PID/stat */
 };
 
 struct session {
-	int state;		/* fd of STATE */
-	int dir;		/* fd of sessions/ID */
-	int lock;		/* read-only; inherited by init, as it lives by it. -1: not taken */
+	int state; /* fd of STATE */
+	int dir;   /* fd of sessions/ID */
+	int lock;  /* read-only; inherited by init, as it lives by it. -1: not taken */
 	int journal;
 	struct record record;
 };
@@ -81,7 +82,8 @@ must_check int session_new(int state, const struct record *r, struct session **o
 
 /* Open one that exists, by its id or an unambiguous prefix of it. `lock`: also take the lock, which
  * fails with -EBUSY while the session lives. */
-must_check int session_open(int state, const char *id, bool lock, struct session **out, struct err *e);
+must_check int session_open(int state, const char *id, bool lock, struct session **out,
+			    struct err *e);
 void session_close(struct session *s);
 
 /* Take the lock of a session that was opened without: -EBUSY while it lives, or with `wait` when
@@ -93,15 +95,16 @@ must_check int session_save(struct session *s, struct err *e);
 
 /* Note in the journal, before acting. One line of the forms above, no newline in it. What it says
  * is applied to s->record too. */
-must_check int session_note(struct session *s, struct err *e, const char *fmt, ...) printf_like(3, 4);
+must_check int session_note(struct session *s, struct err *e, const char *fmt, ...)
+	printf_like(3, 4);
 
 /* Is its lock held by somebody? 1 or 0; nothing is made or taken. */
 must_check int session_is_alive(int state, const char *id, struct err *e);
 
 /* Call `each` for the id of every session that has a record; stops at a negative answer and returns
  * it. */
-must_check int session_each(int state, int (*each)(const char *id, void *arg, struct err *e), void *arg,
-			    struct err *e);
+must_check int session_each(int state, int (*each)(const char *id, void *arg, struct err *e),
+			    void *arg, struct err *e);
 
 /* Remove what a session_new() that was killed half-way left: directories without a record, which
  * therefore own nothing. Does nothing while another session is being made. */

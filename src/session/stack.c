@@ -23,7 +23,7 @@ void view_clear(struct view *v)
 	for (unsigned i = 0; i < v->n; i++)
 		free(v->spot[i].path);
 	free(v->spot);
-	*v = (struct view){ 0 };
+	*v = (struct view) { 0 };
 }
 
 static int view_add(struct view *v, unsigned layer, const char *path, struct err *e)
@@ -33,7 +33,7 @@ static int view_add(struct view *v, unsigned layer, const char *path, struct err
 	if (!grown)
 		return err_code(e, ENOMEM, "out of memory");
 	v->spot = grown;
-	v->spot[v->n] = (struct spot){ .layer = layer, .path = str_dup(path, e) };
+	v->spot[v->n] = (struct spot) { .layer = layer, .path = str_dup(path, e) };
 	return v->spot[v->n].path ? (int)v->n++ : -ENOMEM;
 }
 
@@ -96,11 +96,13 @@ int stack_open(const struct stack *s, const struct spot *at, int flags, struct e
 		bool last = path[n] == '\0';
 
 		if (!n && *path)
-			return err_code(e, ENAMETOOLONG, "a name of more than %d bytes", CHUNK_BYTES);
+			return err_code(e, ENAMETOOLONG, "a name of more than %d bytes",
+					CHUNK_BYTES);
 		memcpy(part, n ? path : ".", n ? n : 1);
 		part[n ? n : 1] = '\0';
 		fd = fs_open_beneath(dir >= 0 ? dir : s->root[at->layer], part,
-				     last ? flags : O_PATH | O_DIRECTORY, 0, RESOLVE_NO_SYMLINKS, e);
+				     last ? flags : O_PATH | O_DIRECTORY, 0, RESOLVE_NO_SYMLINKS,
+				     e);
 		if (fd < 0 || last)
 			return fd;
 		drop_fd(&dir);
@@ -134,7 +136,7 @@ void found_clear(struct found *f)
 {
 	free(f->at.path);
 	view_clear(&f->view);
-	*f = (struct found){ 0 };
+	*f = (struct found) { 0 };
 }
 
 /* ---- lookup ---- */
@@ -143,9 +145,9 @@ void found_clear(struct found *f)
 struct lookup {
 	const struct stack *stack;
 	struct found *out;
-	char *path;    /* where to look in the next layer, from its root */
+	char *path;	 /* where to look in the next layer, from its root */
 	bool redirected; /* by an absolute path: the layers below are looked at from their roots */
-	bool stop;     /* nothing below counts */
+	bool stop;	 /* nothing below counts */
 	unsigned redirects;
 };
 
@@ -153,7 +155,8 @@ static ssize_t get_mark(const struct stack *s, int fd, const char *mark, char *v
 {
 	char name[64];
 
-	(void)snprintf(name, sizeof(name), "%s.overlay.%s", s->user_xattrs ? "user" : "trusted", mark);
+	(void)snprintf(name, sizeof(name), "%s.overlay.%s", s->user_xattrs ? "user" : "trusted",
+		       mark);
 	return fgetxattr(fd, name, value, size);
 }
 
@@ -191,15 +194,17 @@ static bool is_sane_redirect(const char *text)
 
 /* The directory at `path` (of which `prefix` bytes are the parents' with their slash) in this layer
  * was renamed: the layers below have it elsewhere. `rest` is what was still to be looked up. */
-static int redirect(struct lookup *l, const char *path, size_t prefix, const char *text, const char *rest,
-		    struct err *e)
+static int redirect(struct lookup *l, const char *path, size_t prefix, const char *text,
+		    const char *rest, struct err *e)
 {
 	bool absolute = text[0] == '/';
 	char *next;
 
 	if (!is_sane_redirect(text) || ++l->redirects > REDIRECTS_MAX)
-		return err_code(e, EIO, "the layer's directory '%.80s' is redirected to '%.80s'", path, text);
-	next = absolute ? str_fmt(e, "%s%s", text + 1, rest) : str_fmt(e, "%.*s%s%s", (int)prefix, path, text, rest);
+		return err_code(e, EIO, "the layer's directory '%.80s' is redirected to '%.80s'",
+				path, text);
+	next = absolute ? str_fmt(e, "%s%s", text + 1, rest)
+			: str_fmt(e, "%.*s%s%s", (int)prefix, path, text, rest);
 	if (!next)
 		return -e->code;
 	free(l->path);
@@ -209,7 +214,8 @@ static int redirect(struct lookup *l, const char *path, size_t prefix, const cha
 }
 
 /* A directory was found at `path`, whose last name begins at `prefix`; is it opaque, or renamed? */
-static int read_marks(struct lookup *l, int fd, const char *path, size_t prefix, const char *rest, struct err *e)
+static int read_marks(struct lookup *l, int fd, const char *path, size_t prefix, const char *rest,
+		      struct err *e)
 {
 	char text[REDIRECT_BYTES];
 	ssize_t n = get_mark(l->stack, fd, "opaque", text, sizeof(text));
@@ -222,17 +228,20 @@ static int read_marks(struct lookup *l, int fd, const char *path, size_t prefix,
 	if (n < 0 && (errno == ENODATA || errno == EOPNOTSUPP))
 		return 0;
 	if (n <= 0 || memchr(text, '\0', (size_t)n))
-		return err_code(e, EIO, "the layer's directory '%.80s' has a mark that cannot be read", path);
+		return err_code(e, EIO,
+				"the layer's directory '%.80s' has a mark that cannot be read",
+				path);
 	text[n] = '\0';
 	return redirect(l, path, prefix, text, rest, e);
 }
 
 /* What is no directory shows only where no directory was above. */
-static int take_file(struct lookup *l, unsigned layer, const char *path, const struct stat *st, struct err *e)
+static int take_file(struct lookup *l, unsigned layer, const char *path, const struct stat *st,
+		     struct err *e)
 {
 	if (l->out->view.n)
 		return 0;
-	l->out->at = (struct spot){ .layer = layer, .path = str_dup(path, e) };
+	l->out->at = (struct spot) { .layer = layer, .path = str_dup(path, e) };
 	if (!l->out->at.path)
 		return -e->code;
 	l->out->mode = st->st_mode;
@@ -242,8 +251,8 @@ static int take_file(struct lookup *l, unsigned layer, const char *path, const s
 
 /* Look `name` up in the directory `dir` of a layer; `path` is where that leads to. With `rest` it is
  * only on the way, and *next becomes the directory. Nothing found leaves *next at -1. */
-static int look(struct lookup *l, unsigned layer, int dir, const char *path, size_t prefix, const char *rest, int *next,
-		struct err *e)
+static int look(struct lookup *l, unsigned layer, int dir, const char *path, size_t prefix,
+		const char *rest, int *next, struct err *e)
 {
 	const char *name = path + prefix;
 	autoclose int fd = -1;
@@ -253,7 +262,9 @@ static int look(struct lookup *l, unsigned layer, int dir, const char *path, siz
 		return errno == ENOENT ? 0 : err_errno(e, "look at '%.80s'", path);
 	if (!S_ISDIR(st.st_mode)) {
 		l->stop = true;
-		return *rest || is_whiteout(l->stack, dir, name, &st) ? 0 : take_file(l, layer, path, &st, e);
+		return *rest || is_whiteout(l->stack, dir, name, &st)
+			       ? 0
+			       : take_file(l, layer, path, &st, e);
 	}
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
@@ -287,7 +298,8 @@ static int look_from_root(struct lookup *l, unsigned layer, struct err *e)
 		if (!rest)
 			return -e->code;
 		path[end] = '\0';
-		result = look(l, layer, dir >= 0 ? dir : l->stack->root[layer], path, prefix, rest, &next, e);
+		result = look(l, layer, dir >= 0 ? dir : l->stack->root[layer], path, prefix, rest,
+			      &next, e);
 		drop_fd(&dir);
 		dir = next;
 		if (result < 0 || last || next < 0)
@@ -304,10 +316,12 @@ static int look_in_view(struct lookup *l, const struct spot *at, int dir, struct
 	autofree char *path = str_fmt(e, "%s%s%s", at->path, *at->path ? "/" : "", name);
 	autoclose int next = -1;
 
-	return path ? look(l, at->layer, dir, path, strlen(path) - strlen(name), "", &next, e) : -e->code;
+	return path ? look(l, at->layer, dir, path, strlen(path) - strlen(name), "", &next, e)
+		    : -e->code;
 }
 
-static int walk_down(struct lookup *l, const struct view *dir, const struct view_fds *fds, struct err *e)
+static int walk_down(struct lookup *l, const struct view *dir, const struct view_fds *fds,
+		     struct err *e)
 {
 	unsigned below = STACK_LAYERS_MAX;
 
@@ -322,8 +336,8 @@ static int walk_down(struct lookup *l, const struct view *dir, const struct view
 	return 0;
 }
 
-int stack_lookup(const struct stack *s, const struct view *dir, const struct view_fds *fds, const char *name,
-		 struct found *out, struct err *e)
+int stack_lookup(const struct stack *s, const struct view *dir, const struct view_fds *fds,
+		 const char *name, struct found *out, struct err *e)
 {
 	struct found found = { 0 };
 	struct lookup l = { .stack = s, .out = &found, .path = str_dup(name, e) };

@@ -52,7 +52,8 @@ must_check int stack_top(const struct stack *s, unsigned first, struct view *out
 /* Open what is at a spot, of any length of path. -ELOOP where a link stands in it. */
 must_check int stack_open(const struct stack *s, const struct spot *at, int flags, struct err *e);
 
-must_check int view_open(const struct stack *s, const struct view *v, struct view_fds *out, struct err *e);
+must_check int view_open(const struct stack *s, const struct view *v, struct view_fds *out,
+			 struct err *e);
 void view_close(struct view_fds *fds);
 void view_clear(struct view *v);
 bool view_equal(const struct view *a, const struct view *b);
@@ -61,6 +62,7 @@ bool view_equal(const struct view *a, const struct view *b);
 bool view_is_over(const struct view *a, const struct view *b);
 
 /* Look a name up in a directory. */
-must_check int stack_lookup(const struct stack *s, const struct view *dir, const struct view_fds *fds, const char *name,
-			    struct found *out, struct err *e);
+must_check int stack_lookup(const struct stack *s, const struct view *dir,
+			    const struct view_fds *fds, const char *name, struct found *out,
+			    struct err *e);
 void found_clear(struct found *f);

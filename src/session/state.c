@@ -33,7 +33,8 @@ static char *home_of(uid_t uid, struct err *e)
 
 int state_default_path(char **path, struct err *e)
 {
-	const char *given = getenv("OHS_STATE_DIR"), *xdg = getenv("XDG_STATE_HOME"), *env = getenv("HOME");
+	const char *given = getenv("OHS_STATE_DIR"), *xdg = getenv("XDG_STATE_HOME"),
+		   *env = getenv("HOME");
 	autofree char *home = NULL;
 	char *made;
 
@@ -76,12 +77,15 @@ static int check(int fd, const char *path, struct err *e)
 	if (fstat(fd, &st) < 0)
 		return err_errno(e, "state directory '%s'", path);
 	if (st.st_uid != geteuid())
-		return err_code(e, EPERM,
-				"state directory '%s' belongs to uid %u, not to you (uid %u): name another by OHS_STATE_DIR",
-				path, st.st_uid, geteuid());
+		return err_code(
+			e, EPERM,
+			"state directory '%s' belongs to uid %u, not to you (uid %u): name another by OHS_STATE_DIR",
+			path, st.st_uid, geteuid());
 	if ((st.st_mode & 07777) != 0700)
-		return err_code(e, EPERM, "state directory '%s' has mode %04o, others may enter: chmod 700 '%s'",
-				path, st.st_mode & 07777, path);
+		return err_code(
+			e, EPERM,
+			"state directory '%s' has mode %04o, others may enter: chmod 700 '%s'",
+			path, st.st_mode & 07777, path);
 	return 0;
 }
 

@@ -71,8 +71,10 @@ static int set_up(void **state)
 	assert_int_equal(session_new(fd, &r, &p->session, &e), 0);
 	free(r.workspace_kind);
 	(void)close(fd);
-	sh(p, ".", "mkdir -p l1 l2 m sessions/" ID "/layers/workspace/upper sessions/" ID "/layers/workspace/work;"
-		   "ln -s sessions/" ID "/layers/workspace/upper upper");
+	sh(p, ".",
+	   "mkdir -p l1 l2 m sessions/" ID "/layers/workspace/upper sessions/" ID
+	   "/layers/workspace/work;"
+	   "ln -s sessions/" ID "/layers/workspace/upper upper");
 	*state = p;
 	return 0;
 }
@@ -94,11 +96,11 @@ static void inside(struct place *p, bool two, const char *script)
 {
 	struct err e = { 0 };
 	autofree char *at = join(p, "m");
-	autofree char *options = str_fmt(&e,
-					 "lowerdir=%s/l1%s%s%s,upperdir=%s/sessions/" ID "/layers/workspace/upper,"
-					 "workdir=%s/sessions/" ID "/layers/workspace/work,redirect_dir=on",
-					 p->path, two ? ":" : "", two ? p->path : "", two ? "/l2" : "", p->path,
-					 p->path);
+	autofree char *options = str_fmt(
+		&e,
+		"lowerdir=%s/l1%s%s%s,upperdir=%s/sessions/" ID "/layers/workspace/upper,"
+		"workdir=%s/sessions/" ID "/layers/workspace/work,redirect_dir=on",
+		p->path, two ? ":" : "", two ? p->path : "", two ? "/l2" : "", p->path, p->path);
 
 	if (mount("overlay", at, "overlay", 0, options) < 0)
 		fail_msg("mount: %s", strerror(errno));
@@ -137,10 +139,10 @@ static void shows(struct place *p, const char *expected)
 	assert_int_equal(n.added + n.changed + n.deleted, lines);
 }
 
-#define NEEDS_MOUNTS() \
-	do {                              \
-		if (!may_mount())         \
-			skip();           \
+#define NEEDS_MOUNTS()            \
+	do {                      \
+		if (!may_mount()) \
+			skip();   \
 	} while (0)
 
 static void added_changed_and_deleted_files_are_told_in_the_order_of_paths(void **state)
@@ -148,9 +150,11 @@ static void added_changed_and_deleted_files_are_told_in_the_order_of_paths(void 
 	struct place *p = *state;
 
 	NEEDS_MOUNTS();
-	sh(p, "l1", "mkdir -p a/deep b; echo 1 >a/deep/x; echo 2 >a/y; echo 3 >b/z; echo 4 >top; echo same >same");
+	sh(p, "l1",
+	   "mkdir -p a/deep b; echo 1 >a/deep/x; echo 2 >a/y; echo 3 >b/z; echo 4 >top; echo same >same");
 	layers(p, false);
-	inside(p, false, "echo new >a/deep/x; rm a/y; echo n >a.c; echo n >a0; rm -r b; echo more >>top; mkdir empty");
+	inside(p, false,
+	       "echo new >a/deep/x; rm a/y; echo n >a.c; echo n >a0; rm -r b; echo more >>top; mkdir empty");
 	shows(p, "A a.c\nM a/deep/x\nD a/y\nA a0\nD b/z\nM top\n");
 }
 
@@ -161,7 +165,8 @@ static void touched_file_that_reads_as_before_is_no_change(void **state)
 	NEEDS_MOUNTS();
 	sh(p, "l1", "echo 1 >x; mkdir d; echo 2 >d/y; ln -s x l");
 	layers(p, false);
-	inside(p, false, "touch x d/y; chmod 700 d; echo 1 >x; touch -h l; chown 12:13 d/y; mv x t; mv t x");
+	inside(p, false,
+	       "touch x d/y; chmod 700 d; echo 1 >x; touch -h l; chown 12:13 d/y; mv x t; mv t x");
 	shows(p, "");
 }
 
@@ -193,10 +198,12 @@ static void directory_renamed_twice_and_moved_deeper_is_followed(void **state)
 	struct place *p = *state;
 
 	NEEDS_MOUNTS();
-	sh(p, "l1", "mkdir -p src/in/deep q/w; echo 1 >src/a; echo 2 >src/in/deep/b; echo 3 >q/w/f");
+	sh(p, "l1",
+	   "mkdir -p src/in/deep q/w; echo 1 >src/a; echo 2 >src/in/deep/b; echo 3 >q/w/f");
 	layers(p, false);
-	inside(p, false, "mv src/in q/w/moved; mv q/w/moved/deep q/w/moved/deeper; mv q r; echo new >r/w/moved/deeper/c;"
-			 "rm r/w/moved/deeper/b; echo 9 >src/a");
+	inside(p, false,
+	       "mv src/in q/w/moved; mv q/w/moved/deep q/w/moved/deeper; mv q r; echo new >r/w/moved/deeper/c;"
+	       "rm r/w/moved/deeper/b; echo 9 >src/a");
 	shows(p, "D q/w/f\nA r/w/f\nA r/w/moved/deeper/c\nM src/a\nD src/in/deep/b\n");
 }
 
@@ -205,7 +212,8 @@ static void two_directories_that_changed_places_are_compared_whole(void **state)
 	struct place *p = *state;
 
 	NEEDS_MOUNTS();
-	sh(p, "l1", "mkdir a b; echo 1 >a/same; echo 1 >b/same; echo 2 >a/x; echo 3 >b/x; echo 4 >a/only");
+	sh(p, "l1",
+	   "mkdir a b; echo 1 >a/same; echo 1 >b/same; echo 2 >a/x; echo 3 >b/x; echo 4 >a/only");
 	layers(p, false);
 	inside(p, false, "mv a t; mv b a; mv t b");
 	shows(p, "D a/only\nM a/x\nA b/only\nM b/x\n");
@@ -240,8 +248,9 @@ static void links_and_special_files_are_told(void **state)
 	NEEDS_MOUNTS();
 	sh(p, "l1", "ln -s a l; ln -s a same; echo 1 >f; mknod dev c 1 3; mkfifo pipe");
 	layers(p, false);
-	inside(p, false, "ln -sf b l; rm same; ln -s a same; rm f; ln -s x f; rm dev; mknod dev c 1 5; mkfifo new;"
-			 "rm pipe; mkfifo pipe; chmod 644 pipe");
+	inside(p, false,
+	       "ln -sf b l; rm same; ln -s a same; rm f; ln -s x f; rm dev; mknod dev c 1 5; mkfifo new;"
+	       "rm pipe; mkfifo pipe; chmod 644 pipe");
 	shows(p, "M dev\nM f\nM l\nA new\n");
 }
 
@@ -263,7 +272,8 @@ static void private_git_directory_is_left_out(void **state)
 	NEEDS_MOUNTS();
 	sh(p, "l1", "mkdir -p .git sub/.git; echo 1 >.git/HEAD; echo 1 >sub/.git/HEAD");
 	layers(p, false);
-	inside(p, false, "echo 2 >.git/HEAD; echo 3 >.git/new; echo 2 >sub/.git/HEAD; echo 1 >.gitignore");
+	inside(p, false,
+	       "echo 2 >.git/HEAD; echo 3 >.git/new; echo 2 >sub/.git/HEAD; echo 1 >.gitignore");
 	shows(p, "A .gitignore\nM sub/.git/HEAD\n");
 }
 
@@ -272,10 +282,12 @@ static void several_lowers_with_whiteouts_of_their_own_are_seen_as_one(void **st
 	struct place *p = *state;
 
 	NEEDS_MOUNTS();
-	sh(p, "l2", "mkdir -p d gone; echo 1 >d/x; echo 2 >d/y; echo 3 >gone/z; echo 4 >whited; echo 5 >kept");
+	sh(p, "l2",
+	   "mkdir -p d gone; echo 1 >d/x; echo 2 >d/y; echo 3 >gone/z; echo 4 >whited; echo 5 >kept");
 	sh(p, "l1", "mkdir -p d; echo 9 >d/x; mknod gone c 0 0; mknod whited c 0 0");
 	layers(p, true);
-	inside(p, true, "rm d/y; echo 9 >d/x; echo new >whited; mkdir gone; echo 1 >gone/z; rm kept");
+	inside(p, true,
+	       "rm d/y; echo 9 >d/x; echo new >whited; mkdir gone; echo 1 >gone/z; rm kept");
 	shows(p, "D d/y\nA gone/z\nD kept\nA whited\n");
 }
 
@@ -286,8 +298,9 @@ static void redirect_in_a_lower_layer_is_followed_too(void **state)
 	NEEDS_MOUNTS();
 	/* l1 is what an earlier session left over l2: it renamed a to b. */
 	sh(p, "l2", "mkdir -p a/deep; echo 1 >a/deep/x; echo 2 >a/y");
-	sh(p, ".", "mkdir -p w; mount -t overlay o -o lowerdir=l2,upperdir=l1,workdir=w,redirect_dir=on m;"
-		   "mv m/a m/b; echo 3 >m/b/deep/new; umount m; rm -r w");
+	sh(p, ".",
+	   "mkdir -p w; mount -t overlay o -o lowerdir=l2,upperdir=l1,workdir=w,redirect_dir=on m;"
+	   "mv m/a m/b; echo 3 >m/b/deep/new; umount m; rm -r w");
 	layers(p, true);
 	inside(p, true, "rm b/y; mv b/deep c; echo 7 >c/x");
 	shows(p, "D b/deep/new\nD b/deep/x\nD b/y\nA c/new\nA c/x\n");
@@ -299,7 +312,8 @@ static void names_may_hold_any_byte(void **state)
 
 	NEEDS_MOUNTS();
 	layers(p, false);
-	inside(p, false, "printf x > \"$(printf 'a\\nb\\377c')\"; printf x > ' lead'; printf x >-rf");
+	inside(p, false,
+	       "printf x > \"$(printf 'a\\nb\\377c')\"; printf x > ' lead'; printf x >-rf");
 	shows(p, "A  lead\nA -rf\nA a\nb\377c\n");
 }
 
@@ -344,7 +358,8 @@ static void tree_deeper_than_is_looked_is_told_of_itself_and_harms_nothing(void 
 
 static void redirect_that_leads_out_of_its_layer_is_refused(void **state)
 {
-	static const char *const bad[] = { "../../..", "/../etc", "a/b", "/", "", "/a//b", ".", "/a/." };
+	static const char *const bad[] = { "../../..", "/../etc", "a/b", "/",
+					   "",	       "/a//b",	  ".",	 "/a/." };
 	struct place *p = *state;
 	autofree char *dir = join(p, "upper/d");
 
@@ -355,7 +370,8 @@ static void redirect_that_leads_out_of_its_layer_is_refused(void **state)
 		autobuf struct buf got = { 0 };
 		struct err e = { 0 };
 
-		assert_int_equal(setxattr(dir, "trusted.overlay.redirect", bad[i], strlen(bad[i]), 0), 0);
+		assert_int_equal(
+			setxattr(dir, "trusted.overlay.redirect", bad[i], strlen(bad[i]), 0), 0);
 		assert_int_equal(changes_read(p->session, 0, list_one, &got, &e), -EIO);
 	}
 }
@@ -396,8 +412,9 @@ static int compare_files(const struct change *c, void *arg)
 		assert_true(io_read_full(c->before, text[0], 15, &e) >= 0);
 	if (c->after >= 0)
 		assert_true(io_read_full(c->after, text[1], 15, &e) >= 0);
-	buf_printf(arg, "%c %s %o>%o [%s>%s] %s>%s\n", c->kind, c->path, c->mode_before, c->mode, text[0], text[1],
-		   c->link_before ? c->link_before : "", c->link_after ? c->link_after : "");
+	buf_printf(arg, "%c %s %o>%o [%s>%s] %s>%s\n", c->kind, c->path, c->mode_before, c->mode,
+		   text[0], text[1], c->link_before ? c->link_before : "",
+		   c->link_after ? c->link_after : "");
 	return 0;
 }
 
@@ -410,11 +427,14 @@ static void both_versions_are_handed_over_where_they_are_asked_for(void **state)
 	NEEDS_MOUNTS();
 	sh(p, "l1", "printf old >m; printf del >d; ln -s x l; mkfifo p");
 	layers(p, false);
-	inside(p, false, "printf new >m; rm d p; printf add >a; ln -sf y l; mkdir dir; printf in >dir/f");
+	inside(p, false,
+	       "printf new >m; rm d p; printf add >a; ln -sf y l; mkdir dir; printf in >dir/f");
 	assert_int_equal(changes_read(p->session, CHANGES_FILES, compare_files, &got, &e), 0);
-	assert_string_equal(got.data, "A a 0>100644 [>add] >\nD d 100644>100644 [del>] >\nA dir/f 0>100644 [>in] >\n"
-				      "M l 120777>120777 [>] x>y\nM m 100644>100644 [old>new] >\n"
-				      "D p 10644>10644 [>] >\n");
+	assert_string_equal(
+		got.data,
+		"A a 0>100644 [>add] >\nD d 100644>100644 [del>] >\nA dir/f 0>100644 [>in] >\n"
+		"M l 120777>120777 [>] x>y\nM m 100644>100644 [old>new] >\n"
+		"D p 10644>10644 [>] >\n");
 }
 
 static int stop_it(const struct change *c, void *arg)
@@ -452,7 +472,8 @@ static void cost_does_not_grow_with_what_was_not_changed(void **state)
 	assert_int_equal(changes_count(p->session, &n, &e), 0);
 	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
 	assert_int_equal(n.changed, 1);
-	assert_true((after.tv_sec - before.tv_sec) * 1000000000L + after.tv_nsec - before.tv_nsec < 10000000L);
+	assert_true((after.tv_sec - before.tv_sec) * 1000000000L + after.tv_nsec - before.tv_nsec <
+		    10000000L);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

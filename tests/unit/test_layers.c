@@ -56,9 +56,10 @@ static struct session *make_session(struct place *p, enum ids_mode ids)
 	struct err e = { 0 };
 
 	if (ids != IDS_ROOT) {
-		r.session_uids = r.session_gids = (struct id_map){ .range = { { 0, NOBODY, 1 } }, .n = 1 };
+		r.session_uids = r.session_gids =
+			(struct id_map) { .range = { { 0, NOBODY, 1 } }, .n = 1 };
 		if (ids == IDS_SUBIDS) {
-			r.session_uids.range[1] = (struct id_range){ 1, SUB_FIRST, 65536 };
+			r.session_uids.range[1] = (struct id_range) { 1, SUB_FIRST, 65536 };
 			r.session_gids.range[1] = r.session_uids.range[1];
 			r.session_uids.n = r.session_gids.n = 2;
 		}
@@ -81,7 +82,8 @@ static int set_up(void **state)
 	sh(p, "mkdir -p skel/workspace lower; chmod 1755 lower");
 	p->session = make_session(p, IDS_ROOT);
 	p->policy.user.uid = 1000;
-	p->plan = (struct plan){ .policy = &p->policy, .ids = geteuid() == 0 ? IDS_ROOT : IDS_SINGLE };
+	p->plan = (struct plan) { .policy = &p->policy,
+				  .ids = geteuid() == 0 ? IDS_ROOT : IDS_SINGLE };
 	*state = p;
 	return 0;
 }
@@ -104,8 +106,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void add(struct place *p, enum mount_kind kind, const char *target, const char *source, const char *layer,
-		enum mount_ids ids, unsigned flags)
+static void add(struct place *p, enum mount_kind kind, const char *target, const char *source,
+		const char *layer, enum mount_ids ids, unsigned flags)
 {
 	struct mount_step step = mount_step_new(kind, target, source);
 	struct err e = { 0 };
@@ -164,7 +166,10 @@ static void base_layers_come_in_their_order_and_objects_as_mounts_of_their_own(v
 {
 	struct place *p = *state;
 	autofree char *lower = in(p, "lower"), *git = in(p, "git");
-	struct base base = { .layers = { git, lower }, .n_layers = 2, .objects = { git, lower }, .n_objects = 2 };
+	struct base base = { .layers = { git, lower },
+			     .n_layers = 2,
+			     .objects = { git, lower },
+			     .n_objects = 2 };
 	struct stat a, b;
 	struct err e = { 0 };
 
@@ -201,7 +206,8 @@ static void bind_refused(struct place *p, const char *source, unsigned flags, co
 static void what_is_no_file_is_not_bound(void **state)
 {
 	struct place *p = *state;
-	autofree char *fifo = in(p, "fifo"), *sock = in(p, "sock"), *none = in(p, "none"), *file = in(p, "file");
+	autofree char *fifo = in(p, "fifo"), *sock = in(p, "sock"), *none = in(p, "none"),
+		      *file = in(p, "file");
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
@@ -258,8 +264,10 @@ static void removed_session_leaves_nothing_and_may_be_removed_again(void **state
 	struct place *p = *state;
 	struct err e = { 0 };
 
-	sh(p, "cd sessions/" ID "; mkdir -p layers/a/upper/x/y layers/a/work/work layers/b/upper layers/odd; touch layers/a/upper/x/f;"
-	      "ln -s /etc layers/b/upper/etc; mkdir -m 000 layers/b/upper/shut; chmod 000 layers/a/work/work");
+	sh(p,
+	   "cd sessions/" ID
+	   "; mkdir -p layers/a/upper/x/y layers/a/work/work layers/b/upper layers/odd; touch layers/a/upper/x/f;"
+	   "ln -s /etc layers/b/upper/etc; mkdir -m 000 layers/b/upper/shut; chmod 000 layers/a/work/work");
 	if (layers_remove(p->session, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_false(is_there(p));
@@ -274,9 +282,10 @@ static void what_a_volatile_mount_leaves_is_removed(void **state)
 
 	if (geteuid() != 0)
 		skip();
-	sh(p, "S=sessions/" ID "/layers/w; mkdir -p $S/upper $S/work m;"
-	      "mount -t overlay o -o lowerdir=lower,upperdir=$S/upper,workdir=$S/work,volatile m; echo x >m/f; umount m;"
-	      "test -e $S/work/work/incompat/volatile");
+	sh(p,
+	   "S=sessions/" ID "/layers/w; mkdir -p $S/upper $S/work m;"
+	   "mount -t overlay o -o lowerdir=lower,upperdir=$S/upper,workdir=$S/work,volatile m; echo x >m/f; umount m;"
+	   "test -e $S/work/work/incompat/volatile");
 	assert_int_equal(layers_remove(p->session, &e), 0);
 	assert_false(is_there(p));
 }
@@ -288,12 +297,14 @@ static void kept_layer_can_be_mounted_again(void **state)
 
 	if (geteuid() != 0)
 		skip();
-	sh(p, "S=sessions/" ID "/layers/w; mkdir -p $S/upper $S/work m;"
-	      "mount -t overlay o -o lowerdir=lower,upperdir=$S/upper,workdir=$S/work,volatile m; echo x >m/f; umount m");
+	sh(p,
+	   "S=sessions/" ID "/layers/w; mkdir -p $S/upper $S/work m;"
+	   "mount -t overlay o -o lowerdir=lower,upperdir=$S/upper,workdir=$S/work,volatile m; echo x >m/f; umount m");
 	if (layers_keep(p->session, &e) < 0)
 		fail_msg("%s", e.text);
-	sh(p, "S=sessions/" ID "/layers/w;"
-	      "mount -t overlay o -o lowerdir=lower,upperdir=$S/upper,workdir=$S/work m; grep -q x m/f; umount m");
+	sh(p,
+	   "S=sessions/" ID "/layers/w;"
+	   "mount -t overlay o -o lowerdir=lower,upperdir=$S/upper,workdir=$S/work m; grep -q x m/f; umount m");
 }
 
 /* Run `test` as nobody, who owns the place and has subordinate ids (see main). */
@@ -324,8 +335,10 @@ static int chown_to_subordinates(void *arg, struct err *e)
 	(void)e;
 	if (getuid() != 0 || stat(p->path, &st) < 0)
 		return -1;
-	sh(p, "cd sessions/" ID "/layers/workspace/upper; mkdir -p d/e; echo x >d/e/f; echo x >d/g; chown -R 1000:1000 d;"
-	      "chmod 700 d; chmod 1777 .; echo z >h; chown 5:5 h; chmod 000 h; mkdir -m 000 ../work/work");
+	sh(p,
+	   "cd sessions/" ID
+	   "/layers/workspace/upper; mkdir -p d/e; echo x >d/e/f; echo x >d/g; chown -R 1000:1000 d;"
+	   "chmod 700 d; chmod 1777 .; echo z >h; chown 5:5 h; chmod 000 h; mkdir -m 000 ../work/work");
 	return 0;
 }
 
@@ -343,10 +356,13 @@ static int reads_and_removes_what_subordinate_ids_own(struct place *p)
 	struct err e = { 0 };
 	int calls = 0;
 
-	sh(p, "mkdir -p sessions/" ID "/layers/workspace/upper sessions/" ID "/layers/workspace/work");
-	if (idhelper_run(&s->record.session_uids, &s->record.session_gids, chown_to_subordinates, p, &e) < 0)
+	sh(p,
+	   "mkdir -p sessions/" ID "/layers/workspace/upper sessions/" ID "/layers/workspace/work");
+	if (idhelper_run(&s->record.session_uids, &s->record.session_gids, chown_to_subordinates, p,
+			 &e) < 0)
 		fail_msg("%s", e.text);
-	if (changes_count(s, &n, &e) < 0 || changes_read(s, CHANGES_FILES, count_it, &calls, &e) < 0)
+	if (changes_count(s, &n, &e) < 0 ||
+	    changes_read(s, CHANGES_FILES, count_it, &calls, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(n.added, 3);
 	assert_int_equal(calls, 3);
@@ -370,7 +386,8 @@ static int reads_what_its_single_id_shut(struct place *p)
 	struct change_counts n = { 0 };
 	struct err e = { 0 };
 
-	sh(p, "mkdir -p sessions/" ID "/layers/workspace/upper/d; cd sessions/" ID "/layers/workspace/upper; echo 1 >d/f; chmod 000 d");
+	sh(p, "mkdir -p sessions/" ID "/layers/workspace/upper/d; cd sessions/" ID
+	      "/layers/workspace/upper; echo 1 >d/f; chmod 000 d");
 	if (changes_count(s, &n, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(n.added, 1);
@@ -421,7 +438,8 @@ static int die(void *arg, struct err *e)
 
 static void error_of_a_helper_comes_back_and_its_death_is_told(void **state)
 {
-	struct id_map uids = { .range = { { 0, geteuid(), 1 } }, .n = 1 }, gids = { .range = { { 0, getegid(), 1 } }, .n = 1 };
+	struct id_map uids = { .range = { { 0, geteuid(), 1 } }, .n = 1 },
+		      gids = { .range = { { 0, getegid(), 1 } }, .n = 1 };
 	struct err e = { 0 };
 
 	(void)state;

@@ -35,17 +35,40 @@ static void refused(const char *text, const char *because)
 static void whole_record_comes_back_as_it_was(void **state)
 {
 	char *command[] = { "sh", "-c", "printf '\xff\x01%s' \"a\\b\"", "", NULL };
-	char *root[] = { "cache/root-1", NULL }, *workspace[] = { "base/git", "base/tree\xc3\xa4\n", NULL };
+	char *root[] = { "cache/root-1", NULL },
+	     *workspace[] = { "base/git", "base/tree\xc3\xa4\n", NULL };
 	struct record r = {
-		.id = "0123456789ab", .created = "2030-01-02T03:04:05Z", .ids = IDS_SUBIDS, .slot = 4095,
-		.session_uids = { .range = { { 0, 100000, 65536 }, { 65536, UINT32_MAX - 1, 1 } }, .n = 2 },
+		.id = "0123456789ab",
+		.created = "2030-01-02T03:04:05Z",
+		.ids = IDS_SUBIDS,
+		.slot = 4095,
+		.session_uids = { .range = { { 0, 100000, 65536 }, { 65536, UINT32_MAX - 1, 1 } },
+				  .n = 2 },
 		.session_gids = { .range = { { 0, 1000, 1 } }, .n = 1 },
-		.host_uid = 1000, .workspace_kind = "repo", .path = "/home/\xe9t\xe9/100%", .subdir = "src",
-		.rev = "HEAD~1", .commit = "c0ffee", .repo_id = "00ff", .policy = "default", .policy_digest = "ab",
-		.command = command, .user = "openhands", .layers_root = root, .layers_workspace = workspace,
-		.group = { "/sys/fs/cgroup/a", "/sys/fs/cgroup/a/b" }, .n_groups = 2, .link = "ohs12",
-		.address = 0x0a000001, .port = 8000, .host_port = 65535, .key = "abcdef", .keep = true, .stays = true,
-		.init_pid = 4321, .init_start = INT64_MAX,
+		.host_uid = 1000,
+		.workspace_kind = "repo",
+		.path = "/home/\xe9t\xe9/100%",
+		.subdir = "src",
+		.rev = "HEAD~1",
+		.commit = "c0ffee",
+		.repo_id = "00ff",
+		.policy = "default",
+		.policy_digest = "ab",
+		.command = command,
+		.user = "openhands",
+		.layers_root = root,
+		.layers_workspace = workspace,
+		.group = { "/sys/fs/cgroup/a", "/sys/fs/cgroup/a/b" },
+		.n_groups = 2,
+		.link = "ohs12",
+		.address = 0x0a000001,
+		.port = 8000,
+		.host_port = 65535,
+		.key = "abcdef",
+		.keep = true,
+		.stays = true,
+		.init_pid = 4321,
+		.init_start = INT64_MAX,
 	};
 	struct record back = { 0 };
 	autobuf struct buf one = { 0 }, two = { 0 };
@@ -77,7 +100,8 @@ static void copy_shares_nothing_with_the_original(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	assert_int_equal(parse(HEAD ",\"command\":[\"a\"],\"groups\":[\"/x\"],\"path\":\"/p\"}", &r, &e), 0);
+	assert_int_equal(
+		parse(HEAD ",\"command\":[\"a\"],\"groups\":[\"/x\"],\"path\":\"/p\"}", &r, &e), 0);
 	record_write(&r, &one);
 	assert_int_equal(record_copy(&r, &copy, &e), 0);
 	assert_ptr_not_equal(copy.path, r.path);
@@ -119,10 +143,14 @@ static void hostile_record_is_refused_by_name(void **state)
 	refused(HEAD ",\"link\":\"a/b\"}", "link");
 	refused(HEAD ",\"link\":\"abcdefghijklmnop\"}", "link");
 	refused(HEAD ",\"key\":\"xyz\"}", "key");
-	refused(HEAD ",\"key\":\"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff0\"}", "key");
+	refused(HEAD
+		",\"key\":\"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff0\"}",
+		"key");
 	refused(HEAD ",\"groups\":[\"relative\"]}", "groups");
 	refused(HEAD ",\"groups\":[\"/sys/fs/cgroup/../../..\"]}", "groups");
-	refused(HEAD ",\"groups\":[\"/1\",\"/2\",\"/3\",\"/4\",\"/5\",\"/6\",\"/7\",\"/8\",\"/9\"]}", "groups");
+	refused(HEAD
+		",\"groups\":[\"/1\",\"/2\",\"/3\",\"/4\",\"/5\",\"/6\",\"/7\",\"/8\",\"/9\"]}",
+		"groups");
 	refused(HEAD ",\"session_uids\":[[0,0,0]]}", "empty");
 	refused(HEAD ",\"session_uids\":[[0,4294967295,2]]}", "last id");
 	refused(HEAD ",\"session_gids\":[[0,1]]}", "range");
@@ -147,7 +175,10 @@ static void later_line_wins_and_a_torn_last_one_is_ignored(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	assert_int_equal(journal(&r, "init 5 6\nhost_port 1\ninit 7 8\ncommit ab\ncommit cd\nhost_port 2", &e), 0);
+	assert_int_equal(
+		journal(&r, "init 5 6\nhost_port 1\ninit 7 8\ncommit ab\ncommit cd\nhost_port 2",
+			&e),
+		0);
 	assert_int_equal(r.init_pid, 7);
 	assert_true(r.init_start == 8);
 	assert_int_equal(r.host_port, 1);
@@ -158,9 +189,23 @@ static void later_line_wins_and_a_torn_last_one_is_ignored(void **state)
 static void hostile_journal_is_refused_by_line(void **state)
 {
 	static const char *const bad[] = {
-		"\n", " \n", "exec rm\n", "init\n", "init 5\n", "init 5 \n", "init -5 6\n", "init 0 6\n",
-		"init 5 6 7\n", "init 99999999999 1\n", "host_port 70000\n", "host_port\n", "keep 1\n", "stage\n",
-		"root_layer\n", "root_layer \n", "init  5 6\n",
+		"\n",
+		" \n",
+		"exec rm\n",
+		"init\n",
+		"init 5\n",
+		"init 5 \n",
+		"init -5 6\n",
+		"init 0 6\n",
+		"init 5 6 7\n",
+		"init 99999999999 1\n",
+		"host_port 70000\n",
+		"host_port\n",
+		"keep 1\n",
+		"stage\n",
+		"root_layer\n",
+		"root_layer \n",
+		"init  5 6\n",
 	};
 
 	(void)state;

@@ -59,9 +59,13 @@ static int set_up(void **state)
 	(void)umask(022);
 	sh(p, "mkdir out");
 	sh(p, host);
-	p->user = (struct policy_user){ .name = (char *)"openhands", .home = (char *)"/home/openhands",
-					.shell = (char *)"/bin/bash", .uid = 1000 };
-	p->spec = (struct skeleton_spec){ .user = &p->user, .hostname = "box", .inside_owners = geteuid() == 0 };
+	p->user = (struct policy_user) { .name = (char *)"openhands",
+					 .home = (char *)"/home/openhands",
+					 .shell = (char *)"/bin/bash",
+					 .uid = 1000 };
+	p->spec = (struct skeleton_spec) { .user = &p->user,
+					   .hostname = "box",
+					   .inside_owners = geteuid() == 0 };
 	p->k.spec = &p->spec;
 	p->k.index = &p->index;
 	p->k.host = open(p->path, O_PATH | O_DIRECTORY);
@@ -126,9 +130,16 @@ static void what_only_root_can_read_is_never_copied(void **state)
 static void what_is_not_named_is_not_there(void **state)
 {
 	static const char *const absent[] = {
-		"etc/gitconfig", "etc/pip.conf", "etc/apt/auth.conf", "etc/apt/auth.conf.d/a.conf",
-		"etc/maven/settings.xml", "etc/ssl/certs/b.pem", "etc/ssl/certs/a.pem~", "etc/ssl/certs/pipe",
-		"sbin", "etc/sudoers",
+		"etc/gitconfig",
+		"etc/pip.conf",
+		"etc/apt/auth.conf",
+		"etc/apt/auth.conf.d/a.conf",
+		"etc/maven/settings.xml",
+		"etc/ssl/certs/b.pem",
+		"etc/ssl/certs/a.pem~",
+		"etc/ssl/certs/pipe",
+		"sbin",
+		"etc/sudoers",
 	};
 	struct place *p = *state;
 
@@ -151,9 +162,14 @@ static void credentials_are_taken_out_of_package_sources(void **state)
 static void stripping_leaves_all_else_as_it_is(void **state)
 {
 	static const char *const cases[][2] = {
-		{ "", "" }, { "://", "://" }, { "a://b@", "a://" }, { "x://u:p@h/p@q ://v@w", "x://h/p@q ://w" },
-		{ "mail a@b.c http://h/", "mail a@b.c http://h/" }, { "\"http://u:p@proxy:3128/\";", "\"http://proxy:3128/\";" },
-		{ ":/", ":/" }, { "a:///@", "a:///@" },
+		{ "", "" },
+		{ "://", "://" },
+		{ "a://b@", "a://" },
+		{ "x://u:p@h/p@q ://v@w", "x://h/p@q ://w" },
+		{ "mail a@b.c http://h/", "mail a@b.c http://h/" },
+		{ "\"http://u:p@proxy:3128/\";", "\"http://proxy:3128/\";" },
+		{ ":/", ":/" },
+		{ "a:///@", "a:///@" },
 	};
 
 	(void)state;
@@ -175,10 +191,12 @@ static void users_are_root_the_policys_and_the_hosts_system_users_without_shells
 
 	make(p);
 	assert_int_equal(io_read_file(p->k.root, "etc/passwd", 1 << 20, &b, &e), 0);
-	assert_string_equal(b.data, "root:x:0:0::/root:/bin/bash\nopenhands:x:1000:0::/home/openhands:/bin/bash\n"
-				    "_apt:x:42:65534::/nonexistent:/usr/sbin/nologin\n"
-				    "www:x:33:33::/var/www:/usr/sbin/nologin\n"
-				    "nobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n");
+	assert_string_equal(
+		b.data,
+		"root:x:0:0::/root:/bin/bash\nopenhands:x:1000:0::/home/openhands:/bin/bash\n"
+		"_apt:x:42:65534::/nonexistent:/usr/sbin/nologin\n"
+		"www:x:33:33::/var/www:/usr/sbin/nologin\n"
+		"nobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n");
 	buf_reset(&b);
 	assert_int_equal(io_read_file(p->k.root, "etc/group", 1 << 20, &b, &e), 0);
 	assert_string_equal(b.data, "root:x:0:\nwww:x:33:\nnogroup:x:65534:\n");
@@ -187,7 +205,8 @@ static void users_are_root_the_policys_and_the_hosts_system_users_without_shells
 static void group_of_the_policys_user_is_named_once(void **state)
 {
 	autobuf struct buf group = { 0 }, shadow = { 0 };
-	struct policy_user u = { .name = (char *)"me", .gid = 33 }, v = { .name = (char *)"me", .gid = 2000 };
+	struct policy_user u = { .name = (char *)"me", .gid = 33 },
+			   v = { .name = (char *)"me", .gid = 2000 };
 
 	(void)state;
 	rootfs_group("www:x:33:x\nother:x:44:\n", &u, &group, &shadow);
@@ -232,7 +251,7 @@ static void names_are_generated(void **state)
 {
 	struct place *p = *state;
 
-	p->spec.resolvers = (struct resolvers){ .address = { 0x01020304 }, .n = 1 };
+	p->spec.resolvers = (struct resolvers) { .address = { 0x01020304 }, .n = 1 };
 	make(p);
 	holds(p, "etc/hosts", "127.0.0.1\tlocalhost box\n");
 	holds(p, "etc/hostname", "box\n");
@@ -244,7 +263,8 @@ static void certificate_of_the_policy_is_copied_or_refused_by_name(void **state)
 {
 	struct place *p = *state;
 	char *good[] = { (char *)"/opt/ca.pem", (char *)"/etc/pki/x.pem", NULL };
-	char *missing[] = { (char *)"/opt/none.pem", NULL }, *shut[] = { (char *)"/opt/shut.pem", NULL };
+	char *missing[] = { (char *)"/opt/none.pem", NULL },
+	     *shut[] = { (char *)"/opt/shut.pem", NULL };
 	struct err e = { 0 };
 
 	sh(p, "mkdir -p host/opt host/etc/pki; echo C >host/opt/ca.pem; echo D >host/etc/pki/x.pem;"
@@ -290,10 +310,16 @@ static bool index_says_same(const struct place *p)
 static void change_of_what_was_copied_is_seen(void **state)
 {
 	static const char *const changes[] = {
-		"echo x >>host/etc/apt/sources.list", "echo x >host/etc/apt/sources.list.d/new.list",
-		"echo x >host/etc/t; mv host/etc/t host/etc/os-release", "chmod 600 host/etc/apt/sources.list",
-		"mkdir host/etc/java-100", "echo x >host/etc/ssl/certs/new.pem", "echo x:x:77:77::/:/ >>host/etc/passwd",
-		"rm host/bin", "mkdir host/lib64", "mkdir -p host/var/lib/dpkg; touch host/var/lib/dpkg/status",
+		"echo x >>host/etc/apt/sources.list",
+		"echo x >host/etc/apt/sources.list.d/new.list",
+		"echo x >host/etc/t; mv host/etc/t host/etc/os-release",
+		"chmod 600 host/etc/apt/sources.list",
+		"mkdir host/etc/java-100",
+		"echo x >host/etc/ssl/certs/new.pem",
+		"echo x:x:77:77::/:/ >>host/etc/passwd",
+		"rm host/bin",
+		"mkdir host/lib64",
+		"mkdir -p host/var/lib/dpkg; touch host/var/lib/dpkg/status",
 	};
 	struct place *p = *state;
 

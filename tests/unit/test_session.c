@@ -331,7 +331,8 @@ static void record_of_another_session_is_refused(void **state)
 	struct err e = { 0 };
 
 	session_close(make(p, "aaaaaaaaaaaa"));
-	assert_int_equal(renameat(p->state, "sessions/aaaaaaaaaaaa", p->state, "sessions/bbbbbbbbbbbb"), 0);
+	assert_int_equal(
+		renameat(p->state, "sessions/aaaaaaaaaaaa", p->state, "sessions/bbbbbbbbbbbb"), 0);
 	assert_int_equal(session_open(p->state, "bbbb", false, &s, &e), -EINVAL);
 }
 
