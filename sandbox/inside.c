@@ -25,6 +25,9 @@
 #include "sandbox/link.h"
 #include "sandbox/mount.h"
 
+/* Those below it have names, and shells, nohup and Python ignore some. */
+#define SIGRTMIN_KERNEL 32
+
 /* What a step leaves for the next ones. */
 struct walk {
 	const struct inside *in;
@@ -42,8 +45,8 @@ static int step_begin(struct walk *w, struct err *e)
 	(void)close(w->in->gate_host);
 	if (setsid() < 0)
 		return err_errno(e, "setsid");
-	for (int s = 1; s < NSIG; s++)
-		(void)sigaction(s, &plain, NULL); /* SIGKILL, SIGSTOP and libc's own refuse */
+	for (int s = 1; s < SIGRTMIN_KERNEL; s++)
+		(void)sigaction(s, &plain, NULL); /* SIGKILL and SIGSTOP refuse */
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail with these arguments */
 	(void)personality(PER_LINUX);

@@ -53,8 +53,16 @@ const char *mount_below_root(const char *target)
 int mount_target(const struct tree *t, const char *target, struct err *e)
 {
 	/* A session that is entered again may have left links anywhere. */
-	return fs_open_beneath(t->root, mount_below_root(target), O_PATH, 0, RESOLVE_NO_SYMLINKS,
-			       e);
+	const struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, t->root, mount_below_root(target), &how, sizeof(how));
+
+	/* Often it is only asked whether it is there: no words for that. */
+	if (fd < 0 && errno == ENOENT)
+		return -(e->code = ENOENT);
+	return fd < 0 ? err_errno(e, "open '%s'", target) : fd;
 }
 
 int mount_chown(const struct tree *t, int dir, const char *name, struct err *e)
@@ -76,28 +84,37 @@ static int dir_ensure(const struct tree *t, int parent, const char *name, mode_t
 	return errno == EEXIST ? 0 : err_errno(e, "make directory '%s'", name);
 }
 
-/* Walk down `path`, making what is missing, through no link. */
-static int dirs_ensure(const struct tree *t, const char *path, size_t len, struct err *e)
+/* The first part of a path, in `part`; returns what follows it, NULL where it is not a name. */
+static const char *next_part(const char *path, char part[NAME_MAX + 1])
 {
-	autoclose int at = mount_target(t, "/", e);
-	char part[256];
+	size_t n = strcspn(path, "/");
 
-	while (at >= 0 && len) {
-		size_t n = 0;
+	if (n > NAME_MAX)
+		return NULL;
+	memcpy(part, path, n);
+	part[n] = '\0';
+	return str_eq(part, "..") ? NULL : path + n + strspn(path + n, "/");
+}
+
+/* Walk down `path`, making what is missing, through no link. */
+static int dirs_ensure(const struct tree *t, const char *path, struct err *e)
+{
+	autoclose int at = fcntl(t->root, F_DUPFD_CLOEXEC, 0);
+	char part[NAME_MAX + 1];
+
+	if (at < 0)
+		return err_errno(e, "begin at the root");
+	while (*path) {
 		int next;
 
-		while (n < len && path[n] != '/')
-			n++;
-		if (n >= sizeof(part))
-			return err_code(e, ENAMETOOLONG, "'%.60s...' has too long a part", path);
-		memcpy(part, path, n);
-		part[n] = '\0';
-		for (path += n, len -= n; len && *path == '/'; path++)
-			len--;
-		if (str_eq(part, "..") || dir_ensure(t, at, part, 0755, e) < 0)
-			return str_eq(part, "..") ? err_code(e, EINVAL, "'..' in a target")
-						  : -e->code;
+		path = next_part(path, part);
+		if (!path)
+			return err_code(e, EINVAL, "'%.60s' is no name for a directory", part);
+		if (dir_ensure(t, at, part, 0755, e) < 0)
+			return -e->code;
 		next = fs_open_beneath(at, part, O_PATH | O_DIRECTORY, 0, RESOLVE_NO_SYMLINKS, e);
+		if (next < 0)
+			return next;
 		(void)close(at);
 		at = next;
 	}
@@ -118,7 +135,7 @@ int mount_parent(const struct tree *t, const char *target, const char **name, st
 	memcpy(dir, rest, (size_t)(slash - rest));
 	dir[slash - rest] = '\0';
 	fd = mount_target(t, dir, e);
-	return fd == -ENOENT ? dirs_ensure(t, rest, (size_t)(slash - rest), e) : fd;
+	return fd == -ENOENT ? dirs_ensure(t, dir, e) : fd;
 }
 
 /* The place to mount on, made where the plan's other steps have not. */
@@ -137,7 +154,8 @@ static int target_ensure(const struct tree *t, const char *target, bool is_dir, 
 		return -e->code;
 	if (!is_dir && mknodat(parent, name, S_IFREG | 0444, 0) < 0 && errno != EEXIST)
 		return err_errno(e, "make file '%s'", name);
-	return mount_target(t, target, e);
+	fd = mount_target(t, target, e);
+	return fd == -ENOENT ? err_code(e, ENOENT, "'%s' is gone again", name) : fd;
 }
 
 static int root_attach(struct tree *t, int mount, const struct mount_step *s, struct err *e)

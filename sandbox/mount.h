@@ -64,7 +64,8 @@ must_check int mount_attach(struct tree *t, int mount, const struct mount_step *
 /* A tmpfs of the session's out of sight. */
 must_check int mount_scratch(const struct tree *t, struct err *e);
 
-/* Open below the session's root, through no link. -ENOENT where it is not there. O_PATH. */
+/* Open below the session's root, through no link. O_PATH. -ENOENT, and no text, where it is not
+ * there: the caller knows what that means. */
 must_check int mount_target(const struct tree *t, const char *target, struct err *e);
 
 /* Open the directory a target stands in, making missing ones; *name is its last part. O_PATH. */

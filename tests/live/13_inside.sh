@@ -42,7 +42,7 @@ test_init_can_do_nothing_around_the_session() {
 	says "init dumpable 0"
 	says "init drops ok"
 	says "init mount EPERM"
-	[ "$OHS_AS" != root ] || says "init create /usr/init EACCES"
+	says "init create /usr/init $(grep -qx "demo /usr mapped" <<<"$out" && echo EACCES || echo EROFS)"
 }
 
 test_init_puts_processes_into_the_session_without_a_capability() {
@@ -62,14 +62,14 @@ test_the_session_writes_where_it_may_and_owns_what_it_sees() {
 	says "user create /dev/made EROFS"
 	says "user write /dev/null ok"
 	says "user pty ok"
-	if [ "$OHS_AS" = root ]; then
+	if grep -qx "demo /usr mapped" <<<"$out"; then
 		says "root create /usr/made ok"
 		says "root owner /usr/bin 0:0 755"
-		says "root rename /workspace/dir ok"
 	else
-		says "user create /usr/made EROFS"
-		says "user rename /workspace/dir EXDEV"
+		says "root create /usr/made EROFS"
 	fi
+	# Without the trusted attributes a directory of the base cannot be renamed.
+	[ "$OHS_AS" = root ] && says "root rename /workspace/dir ok" || says "user rename /workspace/dir EXDEV"
 }
 
 test_full_capabilities_inside_reach_nothing_around_it() {
@@ -112,7 +112,7 @@ test_mounts_are_nosuid_and_nodev() {
 test_a_step_that_fails_names_itself_and_leaves_nothing() {
 	demo fail /broken
 	assert_status 1
-	assert_eq "error 22 inside: mounts: mount '/broken': 0 layers for what takes one" "$out"
+	assert_eq "error 22 inside: mounts: mount '/broken': 0 layers for what takes one" "$(tail -n 1 <<<"$out")"
 }
 
 test_a_link_left_where_something_is_mounted_is_not_followed() {
@@ -120,7 +120,7 @@ test_a_link_left_where_something_is_mounted_is_not_followed() {
 	as_me ln -s /etc layers/root.upper/tmp
 	demo
 	assert_status 1
-	assert_eq "error 40 inside: mounts: mount '/tmp': open 'tmp': Too many levels of symbolic links" "$out"
+	assert_eq "error 40 inside: mounts: mount '/tmp': open '/tmp': Too many levels of symbolic links" "$(tail -n 1 <<<"$out")"
 }
 
 test_layers_left_marked_as_volatile_can_be_used_again() {

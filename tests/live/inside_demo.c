@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -126,8 +127,20 @@ static struct mount_step *step_add(struct demo *d, enum mount_kind kind, const c
 	return s;
 }
 
-static void lower_add(struct mount_step *s, int fd, enum mount_ids ids)
+/* A stock 6.1 maps no ids of tmpfs or 9p. */
+static bool can_map_ids(int fd, int userns)
 {
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)userns };
+	autoclose int mount =
+		open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+
+	return mount >= 0 && mount_setattr(mount, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0;
+}
+
+static void lower_add(const struct demo *d, struct mount_step *s, int fd, enum mount_ids ids)
+{
+	if (d->in.userns < 0 || !can_map_ids(fd, d->in.userns))
+		ids = MOUNT_IDS_PLAIN;
 	s->lower[s->n_lower] = fd;
 	s->lower_ids_each[s->n_lower++] = (unsigned char)ids;
 }
@@ -152,7 +165,7 @@ static void bind_add(struct demo *d, const char *target, const char *source, uns
 
 	s->source = source;
 	s->flags = flags;
-	lower_add(s, open(source, O_PATH | O_CLOEXEC), MOUNT_IDS_PLAIN);
+	lower_add(d, s, open(source, O_PATH | O_CLOEXEC), MOUNT_IDS_PLAIN);
 }
 
 static void skeleton_fill(int skeleton)
@@ -172,6 +185,24 @@ static void skeleton_fill(int skeleton)
 	}
 }
 
+/* As root and where its ids can be mapped, the session may write to it. */
+static void usr_add(struct demo *d)
+{
+	int usr = open("/usr", O_PATH | O_CLOEXEC);
+	bool mapped = d->in.userns >= 0 && can_map_ids(usr, d->in.userns);
+	struct mount_step *s;
+
+	printf("demo /usr %s\n", mapped ? "mapped" : "read-only");
+	if (!mapped) {
+		bind_add(d, "/usr", "/usr", MOUNT_RO);
+		return;
+	}
+	s = step_add(d, MOUNT_OVERLAY, "/usr");
+	s->layer = "usr";
+	s->flags = MOUNT_SCRATCH | MOUNT_VOLATILE;
+	lower_add(d, s, usr, MOUNT_IDS_SESSION);
+}
+
 static void layers_add(struct demo *d)
 {
 	int skeleton = dir_make(d->dir, "skeleton", 0, 0),
@@ -182,17 +213,10 @@ static void layers_add(struct demo *d)
 	file_make(base, "file", "text\n", d->owner);
 	close(dir_make(base, "dir", d->owner, d->owner));
 	s = overlay_add(d, "/", "root", seen(d, 0));
-	lower_add(s, skeleton, MOUNT_IDS_SESSION);
-	if (d->in.mode == IDS_ROOT) {
-		s = step_add(d, MOUNT_OVERLAY, "/usr");
-		s->layer = "usr";
-		s->flags = MOUNT_SCRATCH | MOUNT_VOLATILE;
-		lower_add(s, open("/usr", O_PATH | O_CLOEXEC), MOUNT_IDS_SESSION);
-	} else {
-		bind_add(d, "/usr", "/usr", MOUNT_RO);
-	}
+	lower_add(d, s, skeleton, MOUNT_IDS_SESSION);
+	usr_add(d);
 	s = overlay_add(d, "/workspace", "workspace", seen(d, 1000));
-	lower_add(s, base, MOUNT_IDS_OWNER);
+	lower_add(d, s, base, MOUNT_IDS_OWNER);
 }
 
 static void rows_add(struct demo *d)
@@ -233,6 +257,24 @@ static struct id_range range_of(const char *file, uid_t uid)
 	return r;
 }
 
+static void namespaces_make(struct demo *d)
+{
+	struct id_map owner = { .n = 1, .range = { { d->owner, SLICE + 1000, 1 } } };
+	int proc = open("/proc", O_PATH | O_CLOEXEC);
+	struct err e = { 0 };
+
+	if (d->in.mode != IDS_ROOT)
+		return;
+	d->in.userns =
+		ids_userns(proc, &d->in.session_uids, &d->in.session_gids, d->in.init_uid, &e);
+	if (d->in.userns < 0)
+		die(&e);
+	d->in.owner_userns = ids_userns(proc, &owner, &owner, d->in.init_uid, &e);
+	if (d->in.owner_userns < 0)
+		die(&e);
+	close(proc);
+}
+
 static void demo_fill(struct demo *d, const char *mode, const char *dir, const char *program)
 {
 	struct host host = { .uid = getuid(),
@@ -255,26 +297,9 @@ static void demo_fill(struct demo *d, const char *mode, const char *dir, const c
 	d->in.program = open(program, O_PATH | O_CLOEXEC);
 	if (d->dir < 0 || d->in.program < 0)
 		die_errno(dir);
+	namespaces_make(d);
 	layers_add(d);
 	rows_add(d);
-}
-
-static void namespaces_make(struct demo *d)
-{
-	struct id_map owner = { .n = 1, .range = { { d->owner, SLICE + 1000, 1 } } };
-	int proc = open("/proc", O_PATH | O_CLOEXEC);
-	struct err e = { 0 };
-
-	if (d->in.mode != IDS_ROOT)
-		return;
-	d->in.userns =
-		ids_userns(proc, &d->in.session_uids, &d->in.session_gids, d->in.init_uid, &e);
-	if (d->in.userns < 0)
-		die(&e);
-	d->in.owner_userns = ids_userns(proc, &owner, &owner, d->in.init_uid, &e);
-	if (d->in.owner_userns < 0)
-		die(&e);
-	close(proc);
 }
 
 struct start {
@@ -335,15 +360,35 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Every start of a session has layers that nobody used before. */
+static void layers_renew(struct demo *d, unsigned round)
+{
+	for (unsigned i = 0; i < d->in.n_mounts; i++) {
+		struct mount_step *s = &d->steps[i];
+		char name[64];
+
+		if (s->upper < 0)
+			continue;
+		close(s->upper);
+		close(s->work);
+		(void)snprintf(name, sizeof(name), "upper-%u.%u", i, round);
+		s->upper = dir_make(d->dir, name, seen(d, 0), seen(d, 0));
+		(void)snprintf(name, sizeof(name), "work-%u.%u", i, round);
+		s->work = dir_make(d->dir, name, seen(d, 0), seen(d, 0));
+	}
+}
+
 static void bench(struct demo *d, unsigned count)
 {
 	double *times = calloc(count, sizeof(*times));
 	struct err e = { 0 };
 
 	for (unsigned i = 0; times && i < count; i++) {
-		double from = now_us();
 		struct start s;
+		double from;
 
+		layers_renew(d, i);
+		from = now_us();
 		if (demo_start(d, &s, &e) < 0)
 			die(&e);
 		times[i] = now_us() - from;
@@ -352,8 +397,8 @@ static void bench(struct demo *d, unsigned count)
 	if (!times)
 		die_errno("bench");
 	qsort(times, count, sizeof(*times), by_size);
-	printf("clone to exec, us: p50 %.0f p90 %.0f p99 %.0f\n", times[count / 2],
-	       times[count * 9 / 10], times[count * 99 / 100]);
+	printf("clone to exec, us: p10 %.0f p50 %.0f p90 %.0f p99 %.0f\n", times[count / 10],
+	       times[count / 2], times[count * 9 / 10], times[count * 99 / 100]);
 	free(times);
 }
 
@@ -367,7 +412,6 @@ int main(int argc, char **argv)
 		return 2;
 	(void)umask(022);
 	demo_fill(&d, argv[1], argv[2], argv[3]);
-	namespaces_make(&d);
 	if (argc == 6 && str_eq(argv[4], "bench")) {
 		bench(&d, (unsigned)atoi(argv[5]));
 		return 0;
