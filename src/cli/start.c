@@ -78,6 +78,8 @@ static int bring_up(struct start *s, struct err *e)
 	if (r == 0 && is_cancelled(s))
 		r = err_code(e, EINTR, "interrupted");
 	if (r == 0)
+		r = session_hand_over(l->session, e);
+	if (r == 0)
 		return 0;
 	if (lifecycle_down(l->session, true, &later) < 0)
 		log_error("%s", later.text);

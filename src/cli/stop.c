@@ -27,6 +27,8 @@ static int end(struct session *s, bool keep, struct err *e)
 		return -e->code;
 	if (lifecycle_kill(&s->record, e) < 0 || session_lock(s, true, e) < 0)
 		return -e->code;
+	if (!session_exists(s))
+		return 0;
 	if (lifecycle_down(s, !keep, e) < 0)
 		return -e->code;
 	return keep ? layers_keep(s, e) : 0;

@@ -152,6 +152,16 @@ struct sweep {
 	struct err first;
 };
 
+/* Its supervisor is dead, and what is left of its processes is about to follow; not before they
+ * have let go of the lock can it be taken down. */
+static int take_over(struct session *s, struct err *e)
+{
+	if (lifecycle_kill(&s->record, e) < 0 || session_lock(s, true, e) < 0)
+		return -e->code;
+	/* Somebody else may have been faster. */
+	return session_exists(s) ? lifecycle_down(s, false, e) : 0;
+}
+
 static int sweep_one(const char *id, void *arg, struct err *e)
 {
 	struct sweep *sweep = arg;
@@ -159,11 +169,10 @@ static int sweep_one(const char *id, void *arg, struct err *e)
 	int alive = session_is_alive(sweep->state, id, e);
 
 	if (alive != 0)
-		return alive < 0 && e->code != ENOENT ? alive : 0;
-	/* Somebody else may be taking it down at this moment, or has done so. */
-	if (session_open(sweep->state, id, true, &s, e) < 0)
-		return e->code == EBUSY || e->code == ENOENT ? 0 : -e->code;
-	if (lifecycle_down(s, false, e) < 0)
+		return alive < 0 ? alive : 0;
+	if (session_open(sweep->state, id, false, &s, e) < 0)
+		return e->code == ENOENT ? 0 : -e->code;
+	if (take_over(s, e) < 0)
 		err_keep(&sweep->first, e);
 	session_close(s);
 	return 0;

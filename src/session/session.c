@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* session.c - a session's directory: made, locked, opened, listed; see session.h.
  *
- * Two locks. The session's own says whether it lives: held shared by whoever keeps it alive (the
- * descriptor is read-only, since init inherits it), taken exclusively by whoever takes it down. It
- * can be asked about without being taken, so a look never makes another's attempt fail. The lock of
- * sessions/ is held shared while a directory is without its record: what has none, and is not
+ * Two locks. The session's own says whether it lives; it is taken whole and exclusively by whoever
+ * takes it down, and shared by those who keep it, a byte a role:
+ *
+ *	LOCK_USED	of the open file: a process of the session may still be there, if only to die
+ *	LOCK_SUPERVISED	of our process: goes with it, whatever else has inherited the descriptor
+ *	LOCK_LIVES	of the open file, once init has it: no supervisor is needed any more
+ *
+ * It can be asked about without being taken, so a look never makes another's attempt fail. The lock
+ * of sessions/ is held shared while a directory is without its record: what has none, and is not
  * being made, is left over from a start that was killed. */
 #include "session/session.h"
 
@@ -117,9 +122,18 @@ static char *now_utc(struct err *e)
 		       tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
 
-static int lock_set(int fd, short type, int how)
+enum { LOCK_USED, LOCK_SUPERVISED, LOCK_LIVES, LOCK_WHOLE };
+
+static struct flock lock_part(int part, short type)
 {
-	struct flock l = { .l_type = type, .l_whence = SEEK_SET };
+	if (part == LOCK_WHOLE)
+		return (struct flock){ .l_type = type, .l_whence = SEEK_SET };
+	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = part, .l_len = 1 };
+}
+
+static int lock_set(int fd, int part, short type, int how)
+{
+	struct flock l = lock_part(part, type);
 	int r;
 
 	do {
@@ -157,7 +171,8 @@ static int furnish(struct session *s, struct err *e)
 	s->lock = openat(s->dir, "lock", O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (s->lock < 0)
 		return failed(s->state, id, "create the lock", e);
-	if (lock_set(s->lock, F_RDLCK, F_OFD_SETLK) < 0)
+	if (lock_set(s->lock, LOCK_USED, F_RDLCK, F_OFD_SETLK) < 0 ||
+	    lock_set(s->lock, LOCK_SUPERVISED, F_RDLCK, F_SETLK) < 0)
 		return failed(s->state, id, "take the lock", e);
 	s->journal =
 		openat(s->dir, "journal", O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -263,7 +278,7 @@ static int take_lock(struct session *s, const char *id, bool wait, struct err *e
 
 	if (fd < 0)
 		return failed(s->state, id, "open the lock", e);
-	if (lock_set(fd, F_WRLCK, wait ? F_OFD_SETLKW : F_OFD_SETLK) < 0) {
+	if (lock_set(fd, LOCK_WHOLE, F_WRLCK, wait ? F_OFD_SETLKW : F_OFD_SETLK) < 0) {
 		if (errno == EAGAIN || errno == EACCES)
 			return err_code(e, EBUSY, "session %s lives: 'ohsandbox stop %s' ends it",
 					id, id);
@@ -329,11 +344,31 @@ int session_note(struct session *s, struct err *e, const char *fmt, ...)
 	return failed(s->state, s->record.id, "write the journal", e);
 }
 
+int session_hand_over(struct session *s, struct err *e)
+{
+	if (lock_set(s->lock, LOCK_LIVES, F_RDLCK, F_OFD_SETLK) < 0)
+		return failed(s->state, s->record.id, "hand the lock over", e);
+	return 0;
+}
+
+bool session_exists(const struct session *s)
+{
+	return faccessat(s->dir, "record.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* 1 or 0; the part need not be ours to be asked about. */
+static int lock_is_held(int fd, int part)
+{
+	struct flock l = lock_part(part, F_WRLCK);
+
+	return fcntl(fd, F_OFD_GETLK, &l) < 0 ? -1 : l.l_type != F_UNLCK;
+}
+
 int session_is_alive(int state, const char *id, struct err *e)
 {
-	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	autoclose int fd = -1;
 	char path[64];
+	int held;
 
 	if (!is_id(id, ID_DIGITS, ID_DIGITS))
 		return err_code(e, EINVAL, "'%.40s' is no id of a session", id);
@@ -341,9 +376,10 @@ int session_is_alive(int state, const char *id, struct err *e)
 	fd = openat(state, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : failed(state, id, "open the lock", e);
-	if (fcntl(fd, F_OFD_GETLK, &l) < 0)
-		return failed(state, id, "ask about the lock", e);
-	return l.l_type != F_UNLCK;
+	held = lock_is_held(fd, LOCK_SUPERVISED);
+	if (held == 0)
+		held = lock_is_held(fd, LOCK_LIVES);
+	return held < 0 ? failed(state, id, "ask about the lock", e) : held;
 }
 
 /* Walk sessions/; `born` chooses those with a record or those without. */

@@ -98,7 +98,14 @@ must_check int session_save(struct session *s, struct err *e);
 must_check int session_note(struct session *s, struct err *e, const char *fmt, ...)
 	printf_like(3, 4);
 
-/* Is its lock held by somebody? 1 or 0; nothing is made or taken. */
+/* From here on it lives without us, by the descriptor of its lock that init has inherited. */
+must_check int session_hand_over(struct session *s, struct err *e);
+
+/* Is it still there, or has somebody else taken it down since it was opened? */
+bool session_exists(const struct session *s);
+
+/* Does it have a supervisor, or live without one? 1 or 0; nothing is made or taken. What is dead may
+ * still have processes that are about to end. */
 must_check int session_is_alive(int state, const char *id, struct err *e);
 
 /* Call `each` for the id of every session that has a record; stops at a negative answer and returns

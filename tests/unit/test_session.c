@@ -143,28 +143,58 @@ static void session_lives_while_its_lock_is_held_and_no_longer(void **state)
 	session_close(again);
 }
 
-static void lock_outlives_the_supervisor_in_a_process_that_inherited_it(void **state)
+/* A child that has inherited all, and ends when the pipe's other end is closed. */
+static pid_t heir(int *hold)
 {
-	struct place *p = *state;
-	struct session *s = make(p, ID);
-	struct err e = { 0 };
-	int hold[2], status;
+	int ends[2];
 	pid_t child;
 
-	assert_int_equal(pipe(hold), 0);
+	assert_int_equal(pipe(ends), 0);
 	child = fork();
 	if (child == 0) {
 		char c;
 
-		(void)close(hold[1]);
-		_exit(read(hold[0], &c, 1) == 0 ? 0 : 1);
+		(void)close(ends[1]);
+		_exit(read(ends[0], &c, 1) == 0 ? 0 : 1);
 	}
-	(void)close(hold[0]);
+	(void)close(ends[0]);
+	*hold = ends[1];
+	return child;
+}
+
+static void session_handed_over_lives_by_the_process_that_inherited_its_lock(void **state)
+{
+	struct place *p = *state;
+	struct session *s = make(p, ID);
+	struct err e = { 0 };
+	int hold, status;
+	pid_t child = heir(&hold);
+
+	assert_int_equal(session_hand_over(s, &e), 0);
 	session_close(s);
 	assert_int_equal(session_is_alive(p->state, ID, &e), 1);
-	(void)close(hold[1]);
+	(void)close(hold);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(session_is_alive(p->state, ID, &e), 0);
+}
+
+static void session_dies_with_its_supervisor_but_is_not_free_before_its_processes_end(void **state)
+{
+	struct place *p = *state;
+	struct session *s = make(p, ID), *again = NULL;
+	struct err e = { 0 };
+	int hold, status;
+	pid_t child = heir(&hold);
+
+	session_close(s);
+	assert_int_equal(session_is_alive(p->state, ID, &e), 0);
+	assert_int_equal(session_open(p->state, ID, false, &again, &e), 0);
+	assert_int_equal(session_lock(again, false, &e), -EBUSY);
+	(void)close(hold);
+	assert_int_equal(session_lock(again, true, &e), 0);
+	assert_true(session_exists(again));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	session_close(again);
 }
 
 static void asking_whether_a_session_lives_makes_nothing(void **state)
@@ -347,7 +377,8 @@ int main(void)
 		TEST(state_file_instead_of_a_directory_is_refused),
 		TEST(default_path_is_the_named_one_first),
 		TEST(session_lives_while_its_lock_is_held_and_no_longer),
-		TEST(lock_outlives_the_supervisor_in_a_process_that_inherited_it),
+		TEST(session_handed_over_lives_by_the_process_that_inherited_its_lock),
+		TEST(session_dies_with_its_supervisor_but_is_not_free_before_its_processes_end),
 		TEST(asking_whether_a_session_lives_makes_nothing),
 		TEST(unambiguous_prefix_finds_and_an_ambiguous_one_names_both),
 		TEST(id_that_is_taken_is_refused_and_what_it_has_stays),
