@@ -28,6 +28,7 @@ const char ruleset_text[] =
 	"		iifname \"ohs*\" jump session\n"
 	"	}\n"
 	"	chain session {\n"
+	"		ether type != ip counter drop\n"
 	"		iifname . ether saddr . ip saddr @ports return\n"
 	"		counter drop\n"
 	"	}\n"
