@@ -14,7 +14,9 @@
 #include "git/pack.h"
 #include "git/register.h"
 
-/* A base that is further away than this is not worth a layer. */
+/* One that is as near as this is taken without a look at the others. */
+#define DISTANCE_NEAR 64u
+/* One that is further away than this is not worth a layer. */
 #define DISTANCE_MAX 5000u
 /* Nor one that more than every fourth file has changed since. */
 #define SHARE 4
@@ -41,12 +43,12 @@ static uint64_t expected_files(const struct repo *r)
 }
 
 /* The nearest of the bases given. One whose commit is gone is passed over. -1: none is near. */
-static int choose_below(struct making *m, struct object_id *tree)
+static int choose_below(struct making *m, struct object_id *tree, uint32_t *how_far)
 {
 	uint32_t best = DISTANCE_MAX, distance;
 	int chosen = -1;
 
-	for (unsigned i = 0; i < m->args->n_over && best; i++) {
+	for (unsigned i = 0; i < m->args->n_over && best > DISTANCE_NEAR; i++) {
 		struct err ignored = { 0 };
 		struct object_id id;
 		struct commit c;
@@ -61,21 +63,21 @@ static int choose_below(struct making *m, struct object_id *tree)
 			*tree = c.tree;
 		}
 	}
+	*how_far = best;
 	return chosen;
 }
 
 static int open_below(struct making *m, struct checkout *c, struct err *e)
 {
-	int chosen = choose_below(m, &c->below_tree);
 	uint32_t distance;
+	int chosen = choose_below(m, &c->below_tree, &distance);
 
 	if (chosen < 0)
 		return -1;
 	if (index_read(m->args->over[chosen].index, objects_id_bytes(m->objects), &c->below, e) < 0)
 		return -1;
 	/* Near in number, but is it in proportion? A small repository is as quickly written whole. */
-	if (checkout_distance(m->objects, &m->commit.tree, &c->below_tree, DISTANCE_MAX, &distance, e) < 0 ||
-	    distance > index_in_count(c->below) / SHARE) {
+	if (distance > index_in_count(c->below) / SHARE) {
 		index_in_free(c->below);
 		c->below = NULL;
 		return -1;

@@ -64,40 +64,59 @@ void index_tree(struct buf *out, const struct index_out *x, const char *name, ui
 	buf_add(out, buf_str(children_bytes), children_bytes->len);
 }
 
-static void add_checksum(struct buf *all, size_t id_bytes)
+/* SHA-1 or SHA-256, by the length of the repository's ids. */
+struct checksum {
+	size_t bytes;
+	struct sha1 sha1;
+	struct sha256 sha256;
+};
+
+static int put(struct checksum *sum, int fd, const void *bytes, size_t len, struct err *e)
+{
+	if (sum->bytes == SHA1_BYTES)
+		sha1_add(&sum->sha1, bytes, len);
+	else
+		sha256_add(&sum->sha256, bytes, len);
+	return io_write_all(fd, bytes, len, e);
+}
+
+static int put_checksum(struct checksum *sum, int fd, struct err *e)
 {
 	uint8_t digest[SHA256_BYTES];
-	struct sha256 s;
 
-	if (id_bytes == SHA1_BYTES) {
-		sha1(buf_str(all), all->len, digest);
-	} else {
-		sha256_init(&s);
-		sha256_add(&s, buf_str(all), all->len);
-		sha256_end(&s, digest);
-	}
-	buf_add(all, digest, id_bytes);
+	if (sum->bytes == SHA1_BYTES)
+		sha1_end(&sum->sha1, digest);
+	else
+		sha256_end(&sum->sha256, digest);
+	return io_write_all(fd, digest, sum->bytes, e);
+}
+
+static int put_trees(struct checksum *sum, int fd, const struct buf *trees, struct err *e)
+{
+	uint8_t head[8] = "TREE";
+
+	put32(head + 4, (uint32_t)trees->len);
+	if (!trees->len)
+		return 0;
+	if (put(sum, fd, head, sizeof(head), e) < 0)
+		return -e->code;
+	return put(sum, fd, trees->data, trees->len, e);
 }
 
 int index_write(struct index_out *x, int fd, struct err *e)
 {
-	autobuf struct buf all = { .limit = INDEX_MAX };
-	uint8_t word[INDEX_HEADER_BYTES] = "DIRC";
+	struct checksum sum = { .bytes = x->id_bytes };
+	uint8_t head[INDEX_HEADER_BYTES] = "DIRC";
 
-	put32(word + 4, x->extended ? 3 : 2);
-	put32(word + 8, x->count);
-	buf_add(&all, word, sizeof(word));
-	buf_add(&all, buf_str(&x->entries), x->entries.len);
-	if (x->trees.len) {
-		memcpy(word, "TREE", 4);
-		put32(word + 4, (uint32_t)x->trees.len);
-		buf_add(&all, word, 8);
-		buf_add(&all, buf_str(&x->trees), x->trees.len);
-	}
-	add_checksum(&all, x->id_bytes);
-	if (x->entries.failed || x->trees.failed)
-		all.failed = true;
-	if (buf_check(&all, e) < 0 || io_write_all(fd, all.data, all.len, e) < 0)
+	if (buf_check(&x->entries, e) < 0 || buf_check(&x->trees, e) < 0)
 		return err_wrap(e, "write the index");
-	return ftruncate(fd, (off_t)all.len) < 0 ? err_errno(e, "write the index") : 0;
+	sha1_init(&sum.sha1);
+	sha256_init(&sum.sha256);
+	put32(head + 4, x->extended ? 3 : 2);
+	put32(head + 8, x->count);
+	if (put(&sum, fd, head, sizeof(head), e) < 0 ||
+	    put(&sum, fd, buf_str(&x->entries), x->entries.len, e) < 0 || put_trees(&sum, fd, &x->trees, e) < 0 ||
+	    put_checksum(&sum, fd, e) < 0)
+		return err_wrap(e, "write the index");
+	return 0;
 }

@@ -30,7 +30,7 @@ void index_out_init(struct index_out *x, size_t id_bytes);
 void index_out_clear(struct index_out *x);
 void index_add(struct index_out *x, const struct index_entry *entry);
 
-/* Write the file at the start of `fd`. */
+/* Write the whole file into `fd`, which is empty. */
 must_check int index_write(struct index_out *x, int fd, struct err *e);
 
 /* One cached tree behind its children's bytes: "name\0count children\nid", then the children. */

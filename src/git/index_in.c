@@ -70,12 +70,19 @@ static int find_trees(struct index_in *in, struct err *e)
 static int load(struct index_in *in, int fd, struct err *e)
 {
 	struct stat st;
+	ssize_t n;
 
 	in->all.limit = INDEX_MAX;
 	if (fstat(fd, &st) < 0)
 		return err_errno(e, "stat the index of the base below");
-	if (lseek(fd, 0, SEEK_SET) < 0 || io_read_all(fd, INDEX_MAX, &in->all, e) < 0)
-		return err_wrap(e, "the index of the base below");
+	if (st.st_size <= 0 || (uint64_t)st.st_size > INDEX_MAX || !(in->all.data = malloc((size_t)st.st_size + 1)))
+		return err_code(e, EFBIG, "the index of the base below has %lld bytes", (long long)st.st_size);
+	in->all.room = (size_t)st.st_size + 1;
+	n = lseek(fd, 0, SEEK_SET) < 0 ? -1 : io_read_full(fd, in->all.data, (size_t)st.st_size, e);
+	if (n < 0)
+		return err_errno(e, "read the index of the base below");
+	in->all.len = (size_t)n;
+	in->all.data[n] = '\0';
 	if (in->all.len < INDEX_HEADER_BYTES + in->id_bytes || memcmp(in->all.data, "DIRC", 4) != 0 ||
 	    (get32(in->all.data + 4) != 2 && get32(in->all.data + 4) != 3))
 		return err_code(e, EINVAL, "the index of the base below is damaged");

@@ -7,5 +7,14 @@
 
 #define SHA1_BYTES 20
 
-/* The digest of one block of bytes. */
-void sha1(const void *bytes, size_t len, uint8_t digest[SHA1_BYTES]);
+struct sha1 {
+	uint32_t state[5];
+	uint64_t len;	   /* bytes taken so far */
+	uint8_t block[64]; /* the last len % 64 of them */
+};
+
+void sha1_init(struct sha1 *s);
+void sha1_add(struct sha1 *s, const void *bytes, size_t len);
+
+/* The digest of all that was added. `s` must be initialised again before another use. */
+void sha1_end(struct sha1 *s, uint8_t digest[SHA1_BYTES]);
