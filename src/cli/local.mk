@@ -22,11 +22,11 @@ libcli_a_SOURCES += src/cli/session_json.c src/cli/session_json.h
 libcli_a_SOURCES += src/cli/start.c
 libcli_a_SOURCES += src/cli/stop.c
 
-# The program: uncomment when main.c is there. It must not link libgit2 or libnftables.
-#bin_PROGRAMS += ohsandbox
-#ohsandbox_SOURCES = src/cli/main.c
-#ohsandbox_LDFLAGS = $(AM_LDFLAGS) $(CLI_LINK)
-#ohsandbox_LDADD = $(HOST_ARCHIVES) $(HOST_LIBS)
+# The program. It must not link libgit2 or libnftables.
+bin_PROGRAMS += ohsandbox
+ohsandbox_SOURCES = src/cli/main.c
+ohsandbox_LDFLAGS = $(AM_LDFLAGS) $(CLI_LINK)
+ohsandbox_LDADD = $(HOST_ARCHIVES) $(HOST_LIBS)
 
 # Completion for bash, zsh and fish, each where its shell looks.
 dist_completion_DATA += completions/ohsandbox
