@@ -12,3 +12,4 @@ check_PROGRAMS += tests/fuzz/fuzz_record
 check_PROGRAMS += tests/fuzz/fuzz_json
 check_PROGRAMS += tests/fuzz/fuzz_client
 check_PROGRAMS += tests/fuzz/fuzz_ctl
+check_PROGRAMS += tests/fuzz/fuzz_policy

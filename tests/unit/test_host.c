@@ -44,7 +44,8 @@ static void put_base(struct scratch *s)
 	put(s, "proc/self/mountinfo", "");
 	put(s, "proc/self/cgroup", "");
 	put(s, "proc/sys/user/max_user_namespaces", "15000\n");
-	put(s, "etc/passwd", "root:x:0:0:root:/root:/bin/bash\nalice:x:1000:1000::/home/alice:/bin/sh\n");
+	put(s, "etc/passwd",
+	    "root:x:0:0:root:/root:/bin/bash\nalice:x:1000:1000::/home/alice:/bin/sh\n");
 	make_dir(s, "usr");
 	make_dir(s, "var/lib/dpkg");
 	assert_int_equal(symlinkat("usr/bin", s->dir, "bin"), 0);
@@ -52,15 +53,15 @@ static void put_base(struct scratch *s)
 
 static struct host_source source(struct scratch *s, uid_t uid)
 {
-	return (struct host_source){ .root = s->dir,
-				     .uid = uid,
-				     .gid = uid,
-				     .caps = uid ? 0 : ALL_CAPS,
-				     .release = "6.1.0-18-amd64",
-				     .state_dir = "/var/lib/ohsandbox",
-				     .memory_bytes = 1 << 30,
-				     .nofile_max = 1024,
-				     .cpus = 2 };
+	return (struct host_source) { .root = s->dir,
+				      .uid = uid,
+				      .gid = uid,
+				      .caps = uid ? 0 : ALL_CAPS,
+				      .release = "6.1.0-18-amd64",
+				      .state_dir = "/var/lib/ohsandbox",
+				      .memory_bytes = 1 << 30,
+				      .nofile_max = 1024,
+				      .cpus = 2 };
 }
 
 static struct host *read_host(const struct host_source *src)
@@ -154,9 +155,11 @@ static void subordinate_ids_need_both_files_and_the_programs(void **state)
 
 static void ranges_that_make_no_sense_are_passed_over(void **state)
 {
-	static const char *const texts[] = { "alice:100000:10\n", "alice:-1:65536\n", "alice:4294967295:65536\n",
-					     "alice:100000\n",	  "alice\n::::\n",    "alice:1e5:65536\n",
-					     "alice:0:65536\n" };
+	static const char *const texts[] = {
+		"alice:100000:10\n", "alice:-1:65536\n", "alice:4294967295:65536\n",
+		"alice:100000\n",    "alice\n::::\n",	 "alice:1e5:65536\n",
+		"alice:0:65536\n"
+	};
 	struct scratch *s = *state;
 	struct host_source src = source(s, 1000);
 
@@ -237,7 +240,8 @@ static void hybrid_host_has_each_controller_where_it_is(void **state)
 	assert_true(h->controller[CONTROLLER_MEMORY].usable);
 	assert_false(h->controller[CONTROLLER_MEMORY].v2);
 	assert_true(h->controller[CONTROLLER_MEMORY].swap);
-	assert_string_equal(h->controller[CONTROLLER_MEMORY].parent, "/sys/fs/cgroup/mem ory/user/alice");
+	assert_string_equal(h->controller[CONTROLLER_MEMORY].parent,
+			    "/sys/fs/cgroup/mem ory/user/alice");
 	assert_string_equal(h->controller[CONTROLLER_CPU].parent, "/sys/fs/cgroup/cpu,cpuacct");
 	assert_true(h->controller[CONTROLLER_PIDS].usable);
 	assert_true(h->controller[CONTROLLER_PIDS].v2);
@@ -252,7 +256,8 @@ static void unified_host_gives_root_the_top(void **state)
 	struct host *h;
 
 	put_base(s);
-	put(s, "proc/self/mountinfo", "35 31 0:32 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw,nsdelegate\n");
+	put(s, "proc/self/mountinfo",
+	    "35 31 0:32 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw,nsdelegate\n");
 	put(s, "proc/self/cgroup", "0::/user.slice/session-1.scope\n");
 	put(s, "sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory pids\n");
 	put(s, "sys/fs/cgroup/cgroup.subtree_control", "memory pids\n");
@@ -274,7 +279,8 @@ static void busy_top_of_a_container_passes_on_what_it_did(void **state)
 	struct host *h;
 
 	put_base(s);
-	put(s, "proc/self/mountinfo", "35 31 0:32 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw\n");
+	put(s, "proc/self/mountinfo",
+	    "35 31 0:32 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw\n");
 	put(s, "proc/self/cgroup", "0::/\n");
 	put(s, "sys/fs/cgroup/cgroup.type", "domain\n");
 	put(s, "sys/fs/cgroup/cgroup.procs", "1\n77\n");
@@ -296,7 +302,8 @@ static void user_gets_the_nearest_delegated_group(void **state)
 	char path[200];
 
 	put_base(s);
-	put(s, "proc/self/mountinfo", "35 31 0:32 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw\n");
+	put(s, "proc/self/mountinfo",
+	    "35 31 0:32 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw\n");
 	put(s, "proc/self/cgroup", "0::/user.slice/user@1000.service/app.slice/term.scope\n");
 	(void)snprintf(path, sizeof(path), "sys/fs/cgroup%s/cgroup.procs", own);
 	put(s, path, "1234\n");
@@ -307,8 +314,10 @@ static void user_gets_the_nearest_delegated_group(void **state)
 	put(s, "sys/fs/cgroup/user.slice/user@1000.service/app.slice/cgroup.procs", "");
 	put(s, "sys/fs/cgroup/user.slice/user@1000.service/app.slice/cgroup.type", "domain\n");
 	put(s, "sys/fs/cgroup/user.slice/user@1000.service/app.slice/memory.swap.max", "max\n");
-	put(s, "sys/fs/cgroup/user.slice/user@1000.service/app.slice/cgroup.controllers", "memory pids\n");
-	put(s, "sys/fs/cgroup/user.slice/user@1000.service/app.slice/cgroup.subtree_control", "memory pids\n");
+	put(s, "sys/fs/cgroup/user.slice/user@1000.service/app.slice/cgroup.controllers",
+	    "memory pids\n");
+	put(s, "sys/fs/cgroup/user.slice/user@1000.service/app.slice/cgroup.subtree_control",
+	    "memory pids\n");
 	h = read_host(&alice);
 	assert_true(h->controller[CONTROLLER_MEMORY].usable);
 	assert_true(h->controller[CONTROLLER_MEMORY].swap);
@@ -325,7 +334,8 @@ static void host_without_groups_has_no_controller(void **state)
 	struct host *h;
 
 	put_base(s);
-	put(s, "proc/self/mountinfo", "garbage\n - cgroup\n1 2 3 - cgroup cgroup\n35 31 - cgroup2 x\n");
+	put(s, "proc/self/mountinfo",
+	    "garbage\n - cgroup\n1 2 3 - cgroup cgroup\n35 31 - cgroup2 x\n");
 	put(s, "proc/self/cgroup", "nonsense\n::\n0:\n");
 	h = read_host(&root);
 	for (unsigned c = 0; c < CONTROLLER_COUNT; c++)
@@ -342,7 +352,8 @@ static void directories_count_and_links_do_not(void **state)
 	put_base(s);
 	h = read_host(&root);
 	for (unsigned i = 0; host_dir(i); i++) {
-		bool there = strcmp(host_dir(i)->path, "/usr") == 0 || strcmp(host_dir(i)->path, "/var/lib/dpkg") == 0;
+		bool there = strcmp(host_dir(i)->path, "/usr") == 0 ||
+			     strcmp(host_dir(i)->path, "/var/lib/dpkg") == 0;
 
 		assert_int_equal(!!(h->dirs & 1u << i), there);
 	}
@@ -355,7 +366,8 @@ static void git_identity_is_read_as_git_writes_it(void **state)
 		const char *text, *name, *email;
 	} cases[] = {
 		{ "[user]\n\tname = A B\n\temail = a@b\n", "A B", "a@b" },
-		{ "[core]\nname = no\n[User]\nName=\"A \\\"q\\\" B\" ; comment\n", "A \"q\" B", NULL },
+		{ "[core]\nname = no\n[User]\nName=\"A \\\"q\\\" B\" ; comment\n", "A \"q\" B",
+		  NULL },
 		{ "[user] name = one\n[user]\nname = two # x\n", "two", NULL },
 		{ "[user \"sub\"]\nname = no\n", NULL, NULL },
 		{ "[users]\nname = no\n", NULL, NULL },
