@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* err.c - fill, wrap and keep errors; see err.h. */
+#define OHS_ERR_DEFINITIONS
 #include "base/err.h"
 
 #include <stdarg.h>

@@ -27,3 +27,10 @@ int err_wrap(struct err *e, const char *fmt, ...) printf_like(2, 3);
 
 /* Keep the first error: copy `next` into *first unless it holds one already. */
 void err_keep(struct err *first, const struct err *next);
+
+/* Static analysers see one file at a time: tell them that these always give a failure. */
+#if (defined(__clang_analyzer__) || defined(OHS_ANALYZER)) && !defined(OHS_ERR_DEFINITIONS)
+#define err_errno(...) ((void)err_errno(__VA_ARGS__), -1)
+#define err_code(...) ((void)err_code(__VA_ARGS__), -1)
+#define err_wrap(...) ((void)err_wrap(__VA_ARGS__), -1)
+#endif

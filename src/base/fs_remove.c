@@ -149,7 +149,8 @@ static int sweep(struct walk *w, char child[256])
 	struct dirent *d;
 
 	if (!dir || !l) {
-		auto_close(&copy);
+		if (!dir)
+			auto_close(&copy);
 		return err_errno(w->e, "read a directory to remove");
 	}
 	while ((d = readdir(dir))) {
