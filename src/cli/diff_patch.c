@@ -147,7 +147,7 @@ struct feeder {
 
 static int feeder_start(struct session *s, struct feeder *out, struct err *e)
 {
-	int changes[2], report[2];
+	int changes[2] = { -1, -1 }, report[2] = { -1, -1 };
 
 	if (pipe2(changes, O_CLOEXEC) < 0)
 		return err_errno(e, "make a pipe");
@@ -326,7 +326,7 @@ static void print_row(const struct row *r, struct table *t)
 		buf_puts(t->out, " |  Bin\n");
 		return;
 	}
-	buf_printf(t->out, " | %4llu ", (unsigned long long)(r->added + r->deleted));
+	buf_printf(t->out, " | %4llu ", (unsigned long long)r->added + r->deleted);
 	repeat(t->out, '+', signs(t, r->added));
 	repeat(t->out, '-', signs(t, r->deleted));
 	buf_putc(t->out, '\n');

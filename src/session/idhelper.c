@@ -97,9 +97,9 @@ static int run_program(const char *name, pid_t child, const struct id_map *map, 
 	autoclose int read_end = -1, write_end = -1;
 	char path[64], said[COMPLAINT_BYTES];
 	struct command c;
-	pid_t pid;
+	pid_t pid = -1;
 	ssize_t n;
-	int pair[2], status;
+	int pair[2] = { -1, -1 }, status;
 
 	if (find_program(name, path, sizeof(path), e) < 0)
 		return -e->code;
@@ -200,10 +200,10 @@ int idhelper_start(const struct id_map *uids, const struct id_map *gids,
 		   int (*work)(void *arg, struct err *e), void *arg, struct idhelper *out,
 		   struct err *e)
 {
-	struct idhelper h;
+	struct idhelper h = { .child = -1, .fd = -1 };
 	autoclose int theirs = -1;
 	struct err later;
-	int pair[2];
+	int pair[2] = { -1, -1 };
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_errno(e, "make a socket pair");
@@ -251,7 +251,7 @@ int idhelper_finish(struct idhelper *h, struct err *e)
 int idhelper_run(const struct id_map *uids, const struct id_map *gids,
 		 int (*work)(void *arg, struct err *e), void *arg, struct err *e)
 {
-	struct idhelper h;
+	struct idhelper h = { .child = -1, .fd = -1 };
 
 	if (idhelper_start(uids, gids, work, arg, &h, e) < 0)
 		return -e->code;

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/json_out.h"
 #include "base/str.h"
+#include "plan/strv.h"
 
 #define WHERE "record.json"
 #define LIST_MAX 65536 /* arguments of a command */
@@ -118,27 +119,27 @@ static int parse_gids(const struct json *value, void *wire, struct err *e)
 	return parse_map(value, &((struct wire *)wire)->r.session_gids, e);
 }
 
-#define TEXT(k, member)                                                                 \
-	{                                                                               \
-		.key = k, .kind = FIELD_STRING, .offset = offsetof(struct wire, member) \
+#define AT(k, kind_, member) \
+	.key = (k), .kind = FIELD_##kind_, .offset = offsetof(struct wire, member)
+#define TEXT(k, member)               \
+	{                             \
+		AT(k, STRING, member) \
 	}
-#define MUST(k, member)                                                                  \
-	{                                                                                \
-		.key = k, .kind = FIELD_STRING, .offset = offsetof(struct wire, member), \
-		.required = true                                                         \
+#define MUST(k, member)                                 \
+	{                                               \
+		AT(k, STRING, member), .required = true \
 	}
-#define LIST(k, member)                                                                   \
-	{                                                                                 \
-		.key = k, .kind = FIELD_STRINGS, .offset = offsetof(struct wire, member), \
-		.max = LIST_MAX                                                           \
+#define LIST(k, member)                                 \
+	{                                               \
+		AT(k, STRINGS, member), .max = LIST_MAX \
 	}
-#define FLAG(k, member)                                                               \
-	{                                                                             \
-		.key = k, .kind = FIELD_BOOL, .offset = offsetof(struct wire, member) \
+#define FLAG(k, member)             \
+	{                           \
+		AT(k, BOOL, member) \
 	}
-#define NUMBER(k, member, most)                                                                   \
-	{                                                                                         \
-		.key = k, .kind = FIELD_U64, .offset = offsetof(struct wire, member), .max = most \
+#define NUMBER(k, member, most)                   \
+	{                                         \
+		AT(k, U64, member), .max = (most) \
 	}
 
 static const struct field fields[] = {
@@ -383,64 +384,56 @@ void record_write(const struct record *r, struct buf *out)
 		out->failed = true;
 }
 
-static int copy_list(char **list, char ***out, struct err *e)
+static int copy_text(const char *from, char **to, struct err *e)
 {
-	size_t n = 0;
-	char **copy;
+	if (!from)
+		return 0;
+	*to = str_dup(from, e);
+	return *to ? 0 : -e->code;
+}
 
-	while (list && list[n])
-		n++;
-	copy = list ? calloc(n + 1, sizeof(*copy)) : NULL;
-	*out = copy;
-	if (list && !copy)
-		return err_code(e, ENOMEM, "out of memory");
-	for (size_t i = 0; i < n; i++) {
-		copy[i] = str_dup(list[i], e);
-		if (!copy[i])
-			return -ENOMEM;
+static int copy_list(char *const *from, char ***to, struct err *e)
+{
+	return from ? strv_extend(to, from, e) : 0;
+}
+
+static int copy_texts(const struct record *r, struct record *out, struct err *e)
+{
+	if (copy_text(r->created, &out->created, e) < 0 ||
+	    copy_text(r->workspace_kind, &out->workspace_kind, e) < 0 ||
+	    copy_text(r->path, &out->path, e) < 0 || copy_text(r->subdir, &out->subdir, e) < 0 ||
+	    copy_text(r->rev, &out->rev, e) < 0 || copy_text(r->commit, &out->commit, e) < 0 ||
+	    copy_text(r->repo_id, &out->repo_id, e) < 0 ||
+	    copy_text(r->policy, &out->policy, e) < 0 ||
+	    copy_text(r->policy_digest, &out->policy_digest, e) < 0 ||
+	    copy_text(r->user, &out->user, e) < 0)
+		return -e->code;
+	for (unsigned i = 0; i < r->n_groups; i++) {
+		out->group[i] = str_dup(r->group[i], e);
+		if (!out->group[i])
+			return -e->code;
+		out->n_groups++;
 	}
 	return 0;
 }
 
-/* Replace what was copied bit by bit by copies on the heap; stops at the first that fails, with
- * nothing borrowed left in `w`. */
-static int own_strings(struct wire *w, struct err *e)
-{
-	int result = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-		void *at = member(w, &fields[i]);
-
-		if (fields[i].kind == FIELD_STRING && *(char **)at) {
-			*(char **)at = result ? NULL : str_dup(*(char **)at, e);
-			if (!*(char **)at)
-				result = -ENOMEM;
-		} else if (fields[i].kind == FIELD_STRINGS && *(char ***)at) {
-			char **list = *(char ***)at;
-
-			*(char ***)at = NULL;
-			if (!result)
-				result = copy_list(list, at, e);
-		}
-	}
-	for (unsigned i = 0; i < w->r.n_groups; i++) {
-		w->r.group[i] = result ? NULL : str_dup(w->r.group[i], e);
-		if (!w->r.group[i])
-			result = -ENOMEM;
-	}
-	return result;
-}
-
 int record_copy(const struct record *r, struct record *out, struct err *e)
 {
-	struct wire w = { .r = *r };
-	int result = own_strings(&w, e);
+	struct record copy = *r;
 
-	if (result < 0)
-		record_clear(&w.r);
-	else
-		*out = w.r;
-	return result;
+	copy.created = copy.workspace_kind = copy.path = copy.subdir = copy.rev = copy.commit =
+		NULL;
+	copy.repo_id = copy.policy = copy.policy_digest = copy.user = NULL;
+	copy.command = copy.layers_root = copy.layers_workspace = NULL;
+	copy.n_groups = 0;
+	if (copy_texts(r, &copy, e) < 0 || copy_list(r->command, &copy.command, e) < 0 ||
+	    copy_list(r->layers_root, &copy.layers_root, e) < 0 ||
+	    copy_list(r->layers_workspace, &copy.layers_workspace, e) < 0) {
+		record_clear(&copy);
+		return -e->code;
+	}
+	*out = copy;
+	return 0;
 }
 
 void record_clear(struct record *r)

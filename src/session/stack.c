@@ -28,13 +28,20 @@ void view_clear(struct view *v)
 
 static int view_add(struct view *v, unsigned layer, const char *path, struct err *e)
 {
-	struct spot *grown = reallocarray(v->spot, v->n + 1, sizeof(*grown));
+	struct spot *grown = calloc(v->n + 1, sizeof(*grown));
 
 	if (!grown)
 		return err_code(e, ENOMEM, "out of memory");
+	if (v->n)
+		memcpy(grown, v->spot, v->n * sizeof(*grown));
+	free(v->spot);
 	v->spot = grown;
-	v->spot[v->n] = (struct spot) { .layer = layer, .path = str_dup(path, e) };
-	return v->spot[v->n].path ? (int)v->n++ : -ENOMEM;
+	v->spot[v->n].layer = layer;
+	v->spot[v->n].path = str_dup(path, e);
+	if (!v->spot[v->n].path)
+		return -e->code;
+	v->n++;
+	return 0;
 }
 
 static bool spot_equal(const struct spot *a, const struct spot *b)

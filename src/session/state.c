@@ -116,6 +116,8 @@ int state_open(const char *path, struct err *e)
 			return -e->code;
 		path = found;
 	}
+	if (!path)
+		return err_code(e, ENOMEM, "out of memory");
 	fd = open(path, flags);
 	if (fd < 0 && errno == ENOENT) {
 		if (make(path, e) < 0)
