@@ -154,9 +154,10 @@ test_a_setuid_file_in_an_upper_layer_is_out_of_every_other_users_reach() {
 	run as_user find "$OHS_STATE_DIR" -perm -4000
 	assert_eq "" "$out" "setuid files another user finds"
 	# Control: were the state directory open, he would find it.
-	chmod 755 "$OHS_STATE_DIR" "$OHS_STATE_DIR/sessions" "$OHS_STATE_DIR/sessions/$id" "$OHS_STATE_DIR/sessions/$id/layers"
+	find "$OHS_STATE_DIR" -type d -exec stat -c '%a %n' {} + >"$T/modes"
+	find "$OHS_STATE_DIR" -type d -exec chmod 755 {} +
 	run as_user sh -c "find $OHS_STATE_DIR -perm -4000 2>/dev/null | grep -c suid"
-	chmod 700 "$OHS_STATE_DIR"
+	while read -r mode dir; do chmod "$mode" "$dir"; done <"$T/modes"
 	ohs stop "$id" >/dev/null
 	[ "$out" -ge 1 ] || fail "the negative control found nothing"
 }

@@ -8,7 +8,10 @@ STAGES="base root slot listen session overlay cgroup ids clone network boot go"
 file_setup() {
 	make_repo "$BASE/work/repo"
 	(cd "$BASE/work/repo" && ohs run -q -- true)
+	wait_until 5 no_links
 }
+
+no_links() { ! grep -q '^ *ohs[0-9]' /proc/net/dev; }
 
 in_repo() { (cd "$BASE/work/repo" && ohs "$@"); }
 
@@ -128,9 +131,9 @@ test_a_terminal_is_one_inside_and_comes_back() {
 
 test_a_terminal_that_goes_away_ends_the_session() {
 	need cmd script
-	as_me script -qec "'$STAGE/bin/ohsandbox' run --empty -q -- sh -c 'trap \"\" HUP; echo up >&2; while :; do sleep 0.1; done'" typescript </dev/null >/dev/null 2>&1 &
+	as_me script -qfec "'$STAGE/bin/ohsandbox' run --empty -q -- sh -c 'trap \"\" HUP; echo up >&2; while :; do sleep 0.1; done'" typescript </dev/null >/dev/null 2>&1 &
 	wait_until 20 grep -q up typescript
-	pkill -9 -f "^script -qec '$STAGE"
+	pkill -9 -f "^script -qfec '$STAGE"
 	wait $! || true
 	wait_until 20 no_supervisor
 	ohs list >/dev/null

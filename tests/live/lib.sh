@@ -49,11 +49,49 @@ unset XDG_STATE_HOME XDG_CACHE_HOME XDG_CONFIG_HOME XDG_RUNTIME_DIR GIT_DIR GIT_
 
 is_root() { [ "$(id -u)" -eq 0 ]; }
 
+# On v1 every run of a file has groups of its own, below those it was started in, so that runs side
+# by side do not see each other's. On v2 there is one tree for the whole host.
+own_groups=()
+enter_groups() {
+	local before number controllers path dir
+
+	before=$(cat /proc/self/cgroup) # whole: its lines change while we move
+	while IFS=: read -r number controllers path; do
+		dir=/sys/fs/cgroup/$controllers$path
+		dir=${dir%/}/ohs-test-$MY_PID
+		case $controllers in memory | pids | cpu | cpu,cpuacct) ;; *) continue ;; esac
+		mkdir "$dir" 2>/dev/null || continue
+		own_groups+=("$dir")
+		echo $MY_PID >"$dir/tasks"
+	done <<<"$before"
+}
+
+leave_groups() {
+	local dir
+
+	for dir in "${own_groups[@]}"; do
+		echo $MY_PID >"${dir%/*}/tasks"
+	done
+	for dir in "${own_groups[@]}"; do
+		wait_until 5 rmdir "$dir" 2>/dev/null ||
+			echo "not ok $OHS_NAME: group '$dir' is still in use by $(tr '\n' ' ' <"$dir/tasks")"
+	done
+}
+
+session_groups() {
+	if [ ${#own_groups[@]} -gt 0 ]; then
+		find "${own_groups[@]}" -mindepth 1 -type d
+	else
+		find /sys/fs/cgroup -path '*ohsandbox*' -type d
+	fi 2>/dev/null | sed 's/^/group /' | sort
+}
+
 # Everything here is undone by the end of the namespaces.
 enter_stage() {
 	local resolv
 
 	is_root || return 0
+	enter_groups
 	resolv=$(cat /etc/resolv.conf 2>/dev/null)
 	mount -t tmpfs -o mode=755 run /run || return 1
 	if [ -L /etc/resolv.conf ] && [ ! -e /etc/resolv.conf ]; then
@@ -92,7 +130,14 @@ as_me() {
 	esac
 }
 
-ohs() { as_me "$STAGE/bin/ohsandbox" "$@"; }
+# With OHS_FAIL_STAGE or OHS_KILL_STAGE set it is the build that honours them.
+ohs() {
+	if [ -n "${OHS_FAIL_STAGE:-}${OHS_KILL_STAGE:-}" ] && [ -x "$STAGE/bin/ohsandbox-hooked" ]; then
+		as_me "$STAGE/bin/ohsandbox-hooked" "$@"
+	else
+		as_me "$STAGE/bin/ohsandbox" "$@"
+	fi
+}
 
 # ---- what tests say -------------------------------------------------------------------------------
 
@@ -216,7 +261,7 @@ snapshot() {
 	if is_root && command -v nft >/dev/null; then
 		nft list tables 2>/dev/null | grep -v ' ohsandbox$' | sort
 	fi
-	find /sys/fs/cgroup -path '*ohsandbox*' -type d 2>/dev/null | sed 's/^/group /' | sort
+	session_groups
 	[ ! -d /run/ohsandbox ] || find /run/ohsandbox -mindepth 1 ! -name slots | sed 's/^/file /' | sort
 	[ ! -d "$OHS_STATE_DIR/sessions" ] || (cd "$OHS_STATE_DIR/sessions" && ls) | grep -vxFf "$BASE/kept" |
 		sed 's/^/session /'
@@ -331,6 +376,7 @@ main() {
 		(set -e; file_teardown) >"$BASE/log" 2>&1 || report_failure file_teardown
 	fi
 	shared_goes_with_clean
+	leave_groups
 	chmod -R u+rwX "$BASE" 2>/dev/null
 }
 

@@ -6,3 +6,10 @@ tests_live_inside_probe_LDADD =
 tests_live_inside_probe_LDFLAGS = $(AM_LDFLAGS) $(EXECUTOR_LINK)
 check_PROGRAMS += tests/live/base_demo
 check_PROGRAMS += tests/live/net_demo
+
+# The program with the hooks that make a start fail, or kill itself, at any stage. Never installed.
+check_PROGRAMS += tests/live/ohsandbox-hooked
+tests_live_ohsandbox_hooked_SOURCES = src/cli/main.c src/launch/lifecycle.c
+tests_live_ohsandbox_hooked_CPPFLAGS = $(AM_CPPFLAGS) -DOHS_TEST_HOOKS=1
+tests_live_ohsandbox_hooked_LDFLAGS = $(AM_LDFLAGS) $(CLI_LINK)
+tests_live_ohsandbox_hooked_LDADD = $(HOST_ARCHIVES) $(HOST_LIBS)
