@@ -84,14 +84,12 @@ void observation_trim(struct buf *content)
 
 void observation_seconds(struct buf *out, double seconds)
 {
-	char text[40];
+	char text[64];
 
-	for (int digits = 1; digits <= 17; digits++) {
-		(void)snprintf(text, sizeof(text), "%.*g", digits, seconds);
+	for (int places = 1; places <= 17; places++) {
+		(void)snprintf(text, sizeof(text), "%.*f", places, seconds);
 		if (strtod(text, NULL) == seconds)
 			break;
 	}
 	buf_puts(out, text);
-	if (!strpbrk(text, ".en"))
-		buf_puts(out, ".0");
 }

@@ -168,6 +168,8 @@ static void rotate_down(struct screen_grid *g, unsigned from, unsigned to)
 		*row_at(g, i) = *row_at(g, i - 1);
 	row_reset(&gone);
 	*row_at(g, from) = gone;
+	if (g->used <= to)
+		g->used++;
 }
 
 static void scroll_up(struct screen *s, unsigned n)

@@ -15,8 +15,10 @@
 enum screen_limits {
 	SCREEN_ROWS = 1000,
 	SCREEN_COLS = 1000,
-	SCREEN_HISTORY_LINES = 10000,	     /* when there are so many, the oldest go */
-	SCREEN_HISTORY_DROP = 1000,	     /* that many at once */
+	/* When there are so many lines above the screen, the oldest go, so many at once. Clients
+	 * rely on at least 10,001 and at most some 11,300 lines being kept, the screen's included. */
+	SCREEN_HISTORY_LINES = 10200,
+	SCREEN_HISTORY_DROP = 1000,
 	SCREEN_HISTORY_BYTES = 16 << 20,     /* or when there are so many */
 	SCREEN_PARAMS = 16,		     /* of a control sequence */
 };

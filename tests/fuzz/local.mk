@@ -13,3 +13,6 @@ check_PROGRAMS += tests/fuzz/fuzz_json
 check_PROGRAMS += tests/fuzz/fuzz_client
 check_PROGRAMS += tests/fuzz/fuzz_ctl
 check_PROGRAMS += tests/fuzz/fuzz_policy
+check_PROGRAMS += tests/fuzz/fuzz_http
+check_PROGRAMS += tests/fuzz/fuzz_action
+check_PROGRAMS += tests/fuzz/fuzz_screen
