@@ -170,7 +170,7 @@ const struct command command_diff = {
 	.operands = "ID",
 	.summary = "Show what a session changed in its workspace",
 	.examples =
-		"  ohsandbox diff 3fa9\n  ohsandbox diff --stat 3fa9\n  ohsandbox diff --patch 3fa9 | git apply\n",
+		"  ohsandbox diff 3fa9\n  ohsandbox diff --stat 3fa9\n  ohsandbox diff --patch 3fa9 >changes.patch\n",
 	.options = options,
 	.main = diff_main,
 };

@@ -151,7 +151,7 @@ void found_clear(struct found *f)
 /* A name on its way down the layers. */
 struct lookup {
 	const struct stack *stack;
-	struct found *out;
+	struct found found;
 	char *path;	 /* where to look in the next layer, from its root */
 	bool redirected; /* by an absolute path: the layers below are looked at from their roots */
 	bool stop;	 /* nothing below counts */
@@ -246,13 +246,13 @@ static int read_marks(struct lookup *l, int fd, const char *path, size_t prefix,
 static int take_file(struct lookup *l, unsigned layer, const char *path, const struct stat *st,
 		     struct err *e)
 {
-	if (l->out->view.n)
+	if (l->found.view.n)
 		return 0;
-	l->out->at = (struct spot) { .layer = layer, .path = str_dup(path, e) };
-	if (!l->out->at.path)
+	l->found.at = (struct spot) { .layer = layer, .path = str_dup(path, e) };
+	if (!l->found.at.path)
 		return -e->code;
-	l->out->mode = st->st_mode;
-	l->out->st = *st;
+	l->found.mode = st->st_mode;
+	l->found.st = *st;
 	return 0;
 }
 
@@ -277,8 +277,8 @@ static int look(struct lookup *l, unsigned layer, int dir, const char *path, siz
 	if (fd < 0)
 		return err_errno(e, "open directory '%.80s'", path);
 	if (!*rest) {
-		l->out->mode = st.st_mode;
-		if (view_add(&l->out->view, layer, path, e) < 0)
+		l->found.mode = st.st_mode;
+		if (view_add(&l->found.view, layer, path, e) < 0)
 			return -e->code;
 	}
 	if (read_marks(l, fd, path, prefix, rest, e) < 0)
@@ -346,14 +346,13 @@ static int walk_down(struct lookup *l, const struct view *dir, const struct view
 int stack_lookup(const struct stack *s, const struct view *dir, const struct view_fds *fds,
 		 const char *name, struct found *out, struct err *e)
 {
-	struct found found = { 0 };
-	struct lookup l = { .stack = s, .out = &found, .path = str_dup(name, e) };
+	struct lookup l = { .stack = s, .path = str_dup(name, e) };
 	int result = l.path ? walk_down(&l, dir, fds, e) : -ENOMEM;
 
 	free(l.path);
 	if (result < 0)
-		found_clear(&found);
+		found_clear(&l.found);
 	else
-		*out = found;
+		*out = l.found;
 	return result;
 }
