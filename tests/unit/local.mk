@@ -2,6 +2,8 @@
 # of what it uses of the libraries.
 noinst_HEADERS += tests/unit/unit.h
 check_PROGRAMS += tests/unit/test_slot
+check_PROGRAMS += tests/unit/test_net
+check_PROGRAMS += tests/unit/test_netlink
 check_PROGRAMS += tests/unit/test_cgroup
 check_PROGRAMS += tests/unit/test_record
 check_PROGRAMS += tests/unit/test_session
