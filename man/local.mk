@@ -1,2 +1,3 @@
 # man - mdoc pages, checked by `make lint`. One a line.
 dist_man_MANS += man/ohsandbox.1
+dist_man_MANS += man/ohsandbox-policy.5
