@@ -36,7 +36,7 @@ static uint32_t ping_gid_max(const struct plan *p)
 {
 	if (p->ids == IDS_ROOT)
 		return INT32_MAX; /* the kernel's own highest */
-	return p->ids == IDS_SUBIDS ? p->host->sub_gids.count : 0;
+	return p->ids == IDS_SUBIDS ? IDS_WORKLOAD : 0;
 }
 
 int net_inside_fill(const struct plan *p, uint32_t slot, struct net_inside *out, struct err *e)

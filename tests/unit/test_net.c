@@ -38,8 +38,7 @@ static void only_nat_has_a_default_route(void **state)
 
 static void without_a_link_there_is_loopback_alone(void **state)
 {
-	struct host h = { .sub_gids = { 0, 100000, 65536 } };
-	struct plan p = { .ids = IDS_SUBIDS, .host = &h };
+	struct plan p = { .ids = IDS_SUBIDS };
 	struct net_inside net;
 	struct err e = { 0 };
 
@@ -47,7 +46,7 @@ static void without_a_link_there_is_loopback_alone(void **state)
 	assert_ok(net_inside_fill(&p, SESSION_NO_SLOT, &net, &e));
 	assert_false(net.veth);
 	assert_int_equal(net.port, 0);
-	assert_int_equal(net.ping_gid_max, 65536);
+	assert_int_equal(net.ping_gid_max, IDS_WORKLOAD);
 	p.ids = IDS_SINGLE;
 	assert_ok(net_inside_fill(&p, SESSION_NO_SLOT, &net, &e));
 	assert_int_equal(net.ping_gid_max, 0);
