@@ -313,6 +313,21 @@ static void shell_lost(struct act_runs *r, struct shell *sh, bool mine)
 		tell_finished(r, sh->report.exit_code);
 }
 
+static void in_shell(struct act_runs *r, struct shell *sh, const char *cwd);
+
+/* A static command whose directory is not there runs where the session started. */
+static void shell_failed(struct act_runs *r, struct shell *sh)
+{
+	struct text *cwd = &r->job->action.run.cwd;
+
+	if (sh != &r->once || !cwd->at) {
+		tell_failure(r, sh->failure.text);
+		return;
+	}
+	*cwd = (struct text){ 0 };
+	in_shell(r, sh, r->server->boot->workspace);
+}
+
 static void on_event(struct act_runs *r, struct shell *sh, enum shell_event event)
 {
 	bool mine = r->job && r->where == sh;
@@ -326,7 +341,7 @@ static void on_event(struct act_runs *r, struct shell *sh, enum shell_event even
 	else if (mine && event == SHELL_DONE)
 		tell_finished(r, sh->report.exit_code);
 	else if (mine && event == SHELL_FAILED)
-		tell_failure(r, sh->failure.text);
+		shell_failed(r, sh);
 }
 
 static void shell_event(struct shell *sh, enum shell_event event)

@@ -20,13 +20,14 @@ enum {
 	COMMAND_MAX = 128 << 20, /* quoted: at most four times a request's body */
 };
 
-/* Lines are fed by us: no history, no `!`. Prompts would stand in the output; PROMPT_COMMAND
- * clears them again after an activated environment has set one. The report is read back by
+/* Lines are fed by us: no history, no `!`. Prompts would stand in the output: PROMPT_COMMAND
+ * clears them again after an activated environment has set one, and the report does where that is
+ * gone. The report is read back by
  * take_report(), field by field. It keeps $? and $_ for the next command. */
 static const char set_up[] =
 	"set +H +o history; PS1=; PS2=; PROMPT_COMMAND='PS1=; PS2='; alias git='git --no-pager'; "
 	"__ohs() { local s=$? p=; builtin hash python 2>/dev/null && p=${BASH_CMDS[python]}; "
-	"builtin printf '%s\\0' \"$1\" \"$s\" \"${!-}\" \"$PWD\" \"$p\" >&0; return $s; }\n";
+	"PS1=; PS2=; builtin printf '%s\\0' \"$1\" \"$s\" \"${!-}\" \"$PWD\" \"$p\" >&0; return $s; }\n";
 
 static void terminal_ready(struct source *source, uint32_t events);
 static void control_ready(struct source *source, uint32_t events);
