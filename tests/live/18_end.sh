@@ -72,11 +72,13 @@ test_what_a_killed_supervisor_left_goes_with_the_next_command() {
 }
 
 test_a_session_ends_with_its_killed_supervisor() {
+	local job
+
 	in_repo run -q -- sh -c 'echo up; trap "" TERM HUP INT; sleep 1000' >up &
+	job=$!
 	wait_until 20 grep -q up up
-	supervisor_pid >pid
-	kill -9 "$(cat pid)"
-	wait $! || true
+	kill -9 "$(supervisor_pid)"
+	wait $job || true
 	ohs list >/dev/null
 	nothing_left "kill -9"
 }
@@ -130,11 +132,14 @@ test_a_terminal_is_one_inside_and_comes_back() {
 }
 
 test_a_terminal_that_goes_away_ends_the_session() {
+	local job
+
 	need cmd script
 	as_me script -qfec "'$STAGE/bin/ohsandbox' run --empty -q -- sh -c 'trap \"\" HUP; echo up >&2; while :; do sleep 0.1; done'" typescript </dev/null >/dev/null 2>&1 &
+	job=$!
 	wait_until 20 grep -q up typescript
 	pkill -9 -f "^script -qfec '$STAGE"
-	wait $! || true
+	wait $job || true
 	wait_until 20 no_supervisor
 	ohs list >/dev/null
 	nothing_left "hang-up"
