@@ -11,6 +11,9 @@
 
 #include "base/str.h"
 
+/* Steps are large, and there are about fifty: not to be moved for each. */
+#define GROW_BY 64
+
 #define RUN_BYTES ((uint64_t)64 << 20)
 #define DEV_BYTES ((uint64_t)64 << 10)
 
@@ -112,10 +115,12 @@ static int own_text(struct plan *p, const char **text, struct err *e)
 
 	if (!*text)
 		return 0;
-	grown = reallocarray(p->texts, p->n_texts + 1, sizeof(*grown));
-	if (!grown)
-		return err_code(e, ENOMEM, "plan: no memory");
-	p->texts = grown;
+	if (p->n_texts % GROW_BY == 0) {
+		grown = reallocarray(p->texts, p->n_texts + GROW_BY, sizeof(*grown));
+		if (!grown)
+			return err_code(e, ENOMEM, "plan: no memory");
+		p->texts = grown;
+	}
 	copy = str_dup(*text, e);
 	if (!copy)
 		return -e->code;
@@ -127,11 +132,15 @@ static int own_text(struct plan *p, const char **text, struct err *e)
 int plan_add_mount(struct plan *p, const struct mount_step *step, struct err *e)
 {
 	struct mount_step own = *step;
-	struct mount_step *grown = reallocarray(p->mounts, p->n_mounts + 1, sizeof(*grown));
 
-	if (!grown)
-		return err_code(e, ENOMEM, "plan: no memory");
-	p->mounts = grown;
+	if (p->n_mounts % GROW_BY == 0) {
+		struct mount_step *grown =
+			reallocarray(p->mounts, p->n_mounts + GROW_BY, sizeof(*grown));
+
+		if (!grown)
+			return err_code(e, ENOMEM, "plan: no memory");
+		p->mounts = grown;
+	}
 	memset(own.lower_ids_each, own.lower_ids, sizeof(own.lower_ids_each));
 	if (own_text(p, &own.target, e) < 0 || own_text(p, &own.source, e) < 0 ||
 	    own_text(p, &own.layer, e) < 0)

@@ -180,6 +180,8 @@ static int parse_rule_error(const struct json *value, void *record, struct err *
 
 static int parse_calls(const struct json *value, struct written_rule *w, int action, struct err *e)
 {
+	char **call;
+
 	w->rule.action = action;
 	w->n_actions++;
 	if (w->n_actions > 1)
@@ -191,9 +193,8 @@ static int parse_calls(const struct json *value, struct written_rule *w, int act
 	w->rule.calls = calloc(value->list.count + 1, sizeof(*w->rule.calls));
 	if (!w->rule.calls)
 		return err_code(e, ENOMEM, "policy: no memory");
-	for (const struct json *item = value->list.first; item; item = item->next) {
-		char **call = &w->rule.calls[strv_len(w->rule.calls)];
-
+	call = w->rule.calls;
+	for (const struct json *item = value->list.first; item; item = item->next, call++) {
 		if (item->type != JSON_STRING || !str_is_name(item->string.bytes, CALL_NAME_MAX))
 			return json_error(value, NULL, e,
 					  "must be an array of names of system calls");
@@ -250,25 +251,30 @@ static int check_rule(const struct json *value, struct written_rule *w, struct e
 	return 0;
 }
 
+static int add_copy(const struct written_rule *w, const struct seccomp_rule *partial,
+		    struct policy *p, struct err *e)
+{
+	struct seccomp_rule rule = *partial;
+
+	rule.calls = NULL;
+	if (strv_extend(&rule.calls, w->rule.calls, e) < 0) {
+		strv_free(rule.calls);
+		return -e->code;
+	}
+	return policy_add_rule(p, &rule, e);
+}
+
 /* A rule for every choice of one value a condition: the filter knows no "or". */
 static int expand(const struct written_rule *w, unsigned at, struct seccomp_rule *partial,
 		  struct policy *p, struct err *e)
 {
-	const struct condition *c = &w->conditions[at];
-	unsigned n = c->has_not ? 1 : c->n_values;
+	const struct condition *c;
 
-	if (at == w->n_conditions) {
-		struct seccomp_rule rule = *partial;
-
-		rule.calls = NULL;
-		if (strv_extend(&rule.calls, w->rule.calls, e) < 0) {
-			strv_free(rule.calls);
-			return -e->code;
-		}
-		return policy_add_rule(p, &rule, e);
-	}
+	if (at == w->n_conditions)
+		return add_copy(w, partial, p, e);
+	c = &w->conditions[at];
 	partial->n_args = at + 1;
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; i < (c->has_not ? 1 : c->n_values); i++) {
 		partial->args[at] =
 			(struct seccomp_arg) { .index = (unsigned)c->index,
 					       .op = c->has_not ? SECCOMP_NE : SECCOMP_MASKED_EQ,
@@ -288,6 +294,9 @@ static int parse_rule(const struct json *value, struct policy *p, struct err *e)
 
 	if (ret == 0)
 		ret = check_rule(value, &w, e);
+	/* Most have no conditions, and are taken as they are. */
+	if (ret == 0 && w.n_conditions == 0)
+		return policy_add_rule(p, &w.rule, e);
 	partial = w.rule;
 	if (ret == 0)
 		ret = expand(&w, 0, &partial, p, e);
