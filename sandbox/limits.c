@@ -18,24 +18,32 @@ static const struct {
 	{ RLIMIT_NICE, 0, "RLIMIT_NICE" },
 };
 
-static int lower(int resource, rlim_t most, const char *name, struct err *e)
+static int set(int resource, rlim_t value)
+{
+	struct rlimit limit = { .rlim_cur = value, .rlim_max = value };
+
+	return setrlimit((__rlimit_resource_t)resource, &limit);
+}
+
+static int limit_set(int resource, rlim_t most, const char *name, struct err *e)
 {
 	struct rlimit now;
 
-	if (getrlimit((__rlimit_resource_t)resource, &now) < 0)
-		return err_errno(e, "read %s", name);
-	if (now.rlim_max > most)
-		now.rlim_max = most;
-	now.rlim_cur = now.rlim_max;
-	if (setrlimit((__rlimit_resource_t)resource, &now) < 0)
-		return err_errno(e, "lower %s to %lu", name, (unsigned long)now.rlim_max);
+	if (set(resource, most) == 0)
+		return 0;
+	/* It was lower, and raising takes CAP_SYS_RESOURCE of the host: it stays what it is. */
+	if (errno != EPERM || getrlimit((__rlimit_resource_t)resource, &now) < 0 ||
+	    now.rlim_max >= most)
+		return err_errno(e, "set %s to %lu", name, (unsigned long)most);
+	if (set(resource, now.rlim_max) < 0)
+		return err_errno(e, "set %s to %lu", name, (unsigned long)now.rlim_max);
 	return 0;
 }
 
 int limits_set(struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
-		if (lower(limits[i].resource, limits[i].most, limits[i].name, e) < 0)
+		if (limit_set(limits[i].resource, limits[i].most, limits[i].name, e) < 0)
 			return -e->code;
 	return 0;
 }

@@ -4,5 +4,5 @@
 
 #include "base/err.h"
 
-/* Only ever lower: CAP_SYS_RESOURCE may be missing. */
+/* Lower them. Only RLIMIT_CORE is raised, to 1, where it is 0 and the host lets us. */
 must_check int limits_set(struct err *e);

@@ -40,3 +40,4 @@ check_PROGRAMS += tests/unit/test_wire_v0
 check_PROGRAMS += tests/unit/test_file
 check_PROGRAMS += tests/unit/test_observation
 check_PROGRAMS += tests/unit/test_cage
+check_PROGRAMS += tests/unit/test_inside
