@@ -11,7 +11,7 @@ test_a_fork_storm_ends_at_the_limit_and_nobody_else_notices() {
 	assert_match "$out" '^[0-9]+ processes'
 	[ "${out%% *}" -lt 60 ] || fail "$out despite a limit of 50"
 	assert_contains "$err" '"pids"'
-	control sh -c '"$0" fork-storm 100 | grep -q "^100 "; true' "$P/probe"
+	control sh -c 'setsid -w "$0" fork-storm 100 >"$1"; grep -q "^100 " "$1"' "$P/probe" "$T/control"
 }
 
 test_memory_beyond_the_limit_ends_the_workload_and_says_so() {

@@ -472,6 +472,7 @@ static int probe_fork_storm(char **argv)
 		n++;
 	}
 	printf("%d processes, then %s\n", n, strerror(errno));
+	(void)fflush(stdout); /* our own group ends with us */
 	(void)kill(0, SIGKILL);
 	return n >= most ? DONE : REFUSED;
 }
