@@ -72,6 +72,8 @@ static void look_state(const struct doctor *d, struct finding *f)
 
 static const char *group_cure(const struct host *h, const struct host_controller *c)
 {
+	if (!h->privileged && c->parent && !c->v2)
+		return "run ohsandbox as root: a hierarchy of version 1 is not given to users";
 	if (!h->privileged)
 		return "systemd-run --user --scope -p Delegate=yes ohsandbox ..., or run ohsandbox as root";
 	if (!c->parent)

@@ -33,17 +33,17 @@ static void look_kernel(const struct doctor *d, struct finding *f)
 /* Whose file system is it that a user namespace is entered for: everybody's but root's. */
 static int enter(const struct host *h, int namespaces, struct err *e)
 {
-	autofree char *map = NULL;
+	autofree char *uids = str_fmt(e, "0 %u 1", h->uid);
+	autofree char *gids = str_fmt(e, "0 %u 1", h->gid);
 
 	if (unshare(namespaces | (h->privileged ? 0 : CLONE_NEWUSER)) < 0)
 		return err_errno(e, "unshare");
 	if (h->privileged)
 		return 0;
-	map = str_fmt(e, "0 %u 1", h->uid);
-	if (!map || io_write_text(AT_FDCWD, "/proc/self/setgroups", "deny", e) < 0 ||
-	    io_write_text(AT_FDCWD, "/proc/self/uid_map", map, e) < 0)
+	if (!uids || !gids || io_write_text(AT_FDCWD, "/proc/self/setgroups", "deny", e) < 0 ||
+	    io_write_text(AT_FDCWD, "/proc/self/uid_map", uids, e) < 0)
 		return -e->code;
-	return 0;
+	return io_write_text(AT_FDCWD, "/proc/self/gid_map", gids, e);
 }
 
 static int try_userns(const void *arg, struct err *e)
