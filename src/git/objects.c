@@ -32,10 +32,11 @@ static bool config_is(git_config *config, const char *key, const char *value)
 	return is;
 }
 
-static int saw_promisor(const git_config_entry *entry, void *arg)
+static int look_for_promisor(const git_config_entry *entry, void *arg)
 {
-	(void)entry;
-	*(bool *)arg = true;
+	if (str_eq(entry->name, "extensions.partialclone") ||
+	    (str_starts(entry->name, "remote.") && str_ends(entry->name, ".promisor")))
+		*(bool *)arg = true;
 	return 0;
 }
 
@@ -53,8 +54,7 @@ int repo_format_read(const struct repo *r, struct repo_format *out, struct err *
 		return err_git(e, n, "read '%s'", path);
 	found.sha256 = config_is(config, "extensions.objectformat", "sha256");
 	found.reftable = config_is(config, "extensions.refstorage", "reftable");
-	n = git_config_foreach_match(config, "(extensions\\.partialclone|remote\\..*\\.promisor)$", saw_promisor,
-				     &found.promisor);
+	n = git_config_foreach(config, look_for_promisor, &found.promisor);
 	git_config_free(config);
 	if (n < 0)
 		return err_git(e, n, "read '%s'", path);

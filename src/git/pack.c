@@ -17,9 +17,8 @@
 #include "git/gitlib.h"
 #include "git/plumbing.h"
 
-static int feed(git_indexer *indexer, int from, struct answer *a, struct err *e)
+static int feed(git_indexer *indexer, git_indexer_progress *stats, int from, struct answer *a, struct err *e)
 {
-	git_indexer_progress stats = { 0 };
 	char chunk[65536];
 
 	for (;;) {
@@ -28,10 +27,10 @@ static int feed(git_indexer *indexer, int from, struct answer *a, struct err *e)
 
 		if (n <= 0)
 			return (int)n;
-		r = git_indexer_append(indexer, chunk, (size_t)n, &stats);
+		r = git_indexer_append(indexer, chunk, (size_t)n, stats);
 		if (r < 0)
 			return err_git(e, r, "read the pack of git");
-		answer_progress(a, stats.received_objects, stats.total_objects);
+		answer_progress(a, stats->received_objects, stats->total_objects);
 	}
 }
 
@@ -43,7 +42,7 @@ static int index_stream(struct objects *o, int from, const char *where, struct a
 
 	if (n < 0)
 		return err_git(e, n, "begin a pack");
-	n = feed(indexer, from, a, e);
+	n = feed(indexer, &stats, from, a, e);
 	if (n == 0) {
 		n = git_indexer_commit(indexer, &stats);
 		n = n < 0 ? err_git(e, n, "end a pack") : 0;
