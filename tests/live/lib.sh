@@ -27,7 +27,8 @@
 #   assert_status N, assert_eq WANT GOT [WHAT], assert_contains TEXT PART, assert_not_contains,
 #   assert_match TEXT REGEX, assert_file PATH, assert_no_file PATH, fail WORDS
 #   json TEXT FILTER            jq -r
-#   need root|user|subids|net_admin|cmd NAME|controller NAME|kernel X.Y|net     or skip; skip REASON
+#   need root|user|subids|net_admin     the test is about that identity, and not counted for others
+#   need cmd NAME|controller NAME|kernel X.Y|net     or skip; skip REASON
 #   wait_until SECONDS COMMAND...   polls; slower machines get more ($OHS_SLOW times)
 #   make_repo DIR               a repository of the identity's with three files and two commits
 #   kept ID                     this session is meant to outlive the test (until the file's end)
@@ -146,6 +147,9 @@ fail() {
 	exit 1
 }
 
+# A test about another identity is none of this one's: it is not counted here.
+not_mine() { exit 78; }
+
 skip() {
 	printf '%s\n' "$*" >"$BASE/skip"
 	exit 77
@@ -183,10 +187,16 @@ json() { printf '%s' "$1" | jq -r "$2"; }
 
 need() {
 	case $1 in
-	root) [ "$OHS_AS" = root ] || skip "needs root" ;;
-	user) [ "$OHS_AS" != root ] || skip "is about ordinary users" ;;
-	subids) [ "$OHS_AS" = user ] && as_user newuidmap 2>&1 | grep -qi usage || skip "needs subordinate ids" ;;
-	net_admin) [ "$OHS_AS" = root ] && ip link show >/dev/null 2>&1 || skip "needs net_admin" ;;
+	root) [ "$OHS_AS" = root ] || not_mine ;;
+	user) [ "$OHS_AS" != root ] || not_mine ;;
+	subids)
+		[ "$OHS_AS" = user ] || not_mine
+		as_user newuidmap 2>&1 | grep -qi usage || skip "needs newuidmap"
+		;;
+	net_admin)
+		[ "$OHS_AS" = root ] || not_mine
+		ip link show >/dev/null 2>&1 || skip "needs net_admin"
+		;;
 	cmd) command -v "$2" >/dev/null 2>&1 || skip "needs the program $2" ;;
 	controller) has_controller "$2" || skip "needs the cgroup controller $2" ;;
 	kernel) kernel_at_least "$2" || skip "needs kernel $2" ;;
@@ -199,7 +209,7 @@ kernel_at_least() { printf '%s\n%s\n' "$1" "$(uname -r)" | sort -CV; }
 
 # Is there a group in which this identity could be given the controller?
 has_controller() {
-	[ "$OHS_AS" = root ] || return 1
+	[ "$OHS_AS" = root ] || not_mine
 	grep -qw "$1" /sys/fs/cgroup/cgroup.controllers 2>/dev/null || [ -d "/sys/fs/cgroup/$1" ] ||
 		ls -d /sys/fs/cgroup/*"$1"* >/dev/null 2>&1
 }
@@ -306,6 +316,7 @@ run_test() { # FUNCTION
 		"$1"
 	) >"$BASE/log" 2>&1 </dev/null
 	status=$?
+	[ $status -ne 78 ] || return
 	if [ $status -eq 77 ] && [ -s "$BASE/skip" ]; then
 		echo "skip $name: $(cat "$BASE/skip")"
 		return
