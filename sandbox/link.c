@@ -50,7 +50,8 @@ static void add_address(struct netlink *nl, int index, const struct net_inside *
 		.ifa_index = (unsigned)index,
 	};
 
-	netlink_add(nl, RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, &address, sizeof(address), "address of " ETH0);
+	netlink_add(nl, RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, &address, sizeof(address),
+		    "address of " ETH0);
 	netlink_u32(nl, IFA_LOCAL, htonl(net->address));
 	netlink_u32(nl, IFA_ADDRESS, htonl(net->address));
 }
@@ -58,7 +59,9 @@ static void add_address(struct netlink *nl, int index, const struct net_inside *
 /* The one neighbour there is. Nobody has to ask who it is, so nobody can answer in its place. */
 static void add_gateway_neighbour(struct netlink *nl, int index, const struct net_inside *net)
 {
-	struct ndmsg neighbour = { .ndm_family = AF_INET, .ndm_ifindex = index, .ndm_state = NUD_PERMANENT };
+	struct ndmsg neighbour = { .ndm_family = AF_INET,
+				   .ndm_ifindex = index,
+				   .ndm_state = NUD_PERMANENT };
 
 	netlink_add(nl, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &neighbour, sizeof(neighbour),
 		    "neighbour of " ETH0);
@@ -113,7 +116,8 @@ static int find_eth0(const struct net_inside *net, int sock, struct err *e)
 
 	(void)snprintf(req.ifr_name, sizeof(req.ifr_name), "%s", net->peer);
 	if (strcmp(req.ifr_name, ETH0) != 0)
-		return err_code(e, EINVAL, "interface '%s' should have arrived as " ETH0, req.ifr_name);
+		return err_code(e, EINVAL, "interface '%s' should have arrived as " ETH0,
+				req.ifr_name);
 	if (ioctl(sock, SIOCGIFINDEX, &req) < 0)
 		return err_errno(e, "find " ETH0);
 	return req.ifr_ifindex;

@@ -111,7 +111,8 @@ void netlink_add(struct netlink *nl, unsigned type, unsigned flags, const void *
 	}
 	nl->msg[nl->n] = msg;
 	nl->what[nl->n] = what;
-	if (!nlmsg_put(msg, NL_AUTO_PORT, nl->seq + nl->n, (int)type, 0, (int)(NLM_F_REQUEST | flags)) ||
+	if (!nlmsg_put(msg, NL_AUTO_PORT, nl->seq + nl->n, (int)type, 0,
+		       (int)(NLM_F_REQUEST | flags)) ||
 	    nlmsg_append(msg, (void *)(uintptr_t)header, len, NLMSG_ALIGNTO) < 0)
 		nl->failed = true;
 	nl->n++;
@@ -185,7 +186,8 @@ static const char *error_words(const struct nlmsghdr *h)
 }
 
 /* Keep the error that is about the earliest request: later ones may only follow from it. */
-static void note_error(const struct netlink *nl, const struct nlmsghdr *h, uint32_t *first, struct err *found)
+static void note_error(const struct netlink *nl, const struct nlmsghdr *h, uint32_t *first,
+		       struct err *found)
 {
 	const struct nlmsgerr *ack = nlmsg_data(h);
 	uint32_t index = h->nlmsg_seq - nl->seq;
@@ -195,8 +197,8 @@ static void note_error(const struct netlink *nl, const struct nlmsghdr *h, uint3
 	if (!ack->error || index >= *first)
 		return;
 	*first = index;
-	(void)err_code(found, -ack->error, "%s: %s%s%s%s", what, strerror(-ack->error), words ? " (" : "",
-		       words ? words : "", words ? ")" : "");
+	(void)err_code(found, -ack->error, "%s: %s%s%s%s", what, strerror(-ack->error),
+		       words ? " (" : "", words ? words : "", words ? ")" : "");
 }
 
 /* The answers lie in the socket when the send returns. Returns whether the last one was there. */
@@ -216,8 +218,10 @@ static int read_answers(struct netlink *nl, uint32_t last_seq, struct err *found
 			break;
 		if (got < 0)
 			return err_errno(e, "netlink: read the answer");
-		for (struct nlmsghdr *h = (struct nlmsghdr *)answer; nlmsg_ok(h, left); h = nlmsg_next(h, &left)) {
-			if (h->nlmsg_type != NLMSG_ERROR || nlmsg_datalen(h) < (int)sizeof(struct nlmsgerr))
+		for (struct nlmsghdr *h = (struct nlmsghdr *)answer; nlmsg_ok(h, left);
+		     h = nlmsg_next(h, &left)) {
+			if (h->nlmsg_type != NLMSG_ERROR ||
+			    nlmsg_datalen(h) < (int)sizeof(struct nlmsgerr))
 				continue;
 			complete |= h->nlmsg_seq == last_seq;
 			note_error(nl, h, &first, found);
@@ -237,7 +241,7 @@ static int send_batch(struct netlink *nl, uint32_t *last_seq, struct err *e)
 	for (unsigned i = 0; i < nl->n; i++) {
 		struct nlmsghdr *h = nlmsg_hdr(nl->msg[i]);
 
-		iov[i] = (struct iovec){ .iov_base = h, .iov_len = h->nlmsg_len };
+		iov[i] = (struct iovec) { .iov_base = h, .iov_len = h->nlmsg_len };
 		if (h->nlmsg_type != NFNL_MSG_BATCH_END)
 			*last_seq = h->nlmsg_seq;
 	}
@@ -275,7 +279,8 @@ int netlink_send(struct netlink *nl, struct err *e)
 }
 
 /* Hand one datagram's messages on. 1 when the answer is complete, 0 when there is more. */
-static int read_messages(struct netlink *nl, const char *what, netlink_each *each, void *arg, struct err *e)
+static int read_messages(struct netlink *nl, const char *what, netlink_each *each, void *arg,
+			 struct err *e)
 {
 	char answer[ANSWER_BYTES] __attribute__((aligned(8)));
 	ssize_t got = recv(nl->fd, answer, sizeof(answer), 0);
@@ -283,7 +288,8 @@ static int read_messages(struct netlink *nl, const char *what, netlink_each *eac
 
 	if (got < 0)
 		return errno == EINTR ? 0 : err_errno(e, "%s: read the answer", what);
-	for (struct nlmsghdr *h = (struct nlmsghdr *)answer; nlmsg_ok(h, left); h = nlmsg_next(h, &left)) {
+	for (struct nlmsghdr *h = (struct nlmsghdr *)answer; nlmsg_ok(h, left);
+	     h = nlmsg_next(h, &left)) {
 		int r;
 
 		if (h->nlmsg_type == NLMSG_DONE)
@@ -293,7 +299,9 @@ static int read_messages(struct netlink *nl, const char *what, netlink_each *eac
 
 			if (nlmsg_datalen(h) < (int)sizeof(*ack))
 				return err_code(e, EPROTO, "%s: a short answer", what);
-			return ack->error ? err_code(e, -ack->error, "%s: %s", what, strerror(-ack->error)) : 1;
+			return ack->error ? err_code(e, -ack->error, "%s: %s", what,
+						     strerror(-ack->error))
+					  : 1;
 		}
 		r = each(h->nlmsg_type, nlmsg_data(h), (size_t)nlmsg_datalen(h), arg);
 		if (r < 0)

@@ -9,8 +9,8 @@
 #include <nftables/libnftables.h>
 #include <string.h>
 
-#define BEGIN_BOTH                                                  \
-	"table inet ohsandbox\ndelete table inet ohsandbox\n"        \
+#define BEGIN_BOTH                                            \
+	"table inet ohsandbox\ndelete table inet ohsandbox\n" \
 	"table bridge ohsandbox\ndelete table bridge ohsandbox\n"
 
 const char ruleset_text[] =

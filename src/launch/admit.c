@@ -27,7 +27,8 @@ struct port_key {
 
 static void add_marker(struct netlink *nl, unsigned type)
 {
-	struct nfgenmsg header = { .nfgen_family = AF_UNSPEC, .res_id = htons(NFNL_SUBSYS_NFTABLES) };
+	struct nfgenmsg header = { .nfgen_family = AF_UNSPEC,
+				   .res_id = htons(NFNL_SUBSYS_NFTABLES) };
 
 	netlink_add(nl, type, 0, &header, sizeof(header), "firewall");
 }
@@ -40,8 +41,8 @@ static void add_request(struct netlink *nl, unsigned type, uint8_t family, const
 	netlink_add(nl, NFNL_SUBSYS_NFTABLES << 8 | type, flags, &header, sizeof(header), what);
 }
 
-static void add_element(struct netlink *nl, unsigned type, uint8_t family, const char *set, const void *key,
-			size_t len)
+static void add_element(struct netlink *nl, unsigned type, uint8_t family, const char *set,
+			const void *key, size_t len)
 {
 	add_request(nl, type, family, set);
 	netlink_str(nl, NFTA_SET_ELEM_LIST_TABLE, TABLE);
@@ -138,7 +139,8 @@ int admit_uplink(const char *name, bool add, struct err *e)
 	if (netlink_open(NETLINK_NETFILTER, &nl, e) < 0)
 		return -e->code;
 	add_marker(nl, NFNL_MSG_BATCH_BEGIN);
-	add_element(nl, add ? NFT_MSG_NEWSETELEM : NFT_MSG_DELSETELEM, NFPROTO_INET, "uplinks", key, sizeof(key));
+	add_element(nl, add ? NFT_MSG_NEWSETELEM : NFT_MSG_DELSETELEM, NFPROTO_INET, "uplinks", key,
+		    sizeof(key));
 	add_marker(nl, NFNL_MSG_BATCH_END);
 	if (netlink_send(nl, e) < 0 && (add || e->code != ENOENT))
 		return err_wrap(e, "firewall set");
@@ -186,5 +188,6 @@ int admit_ruleset(const char *command, struct err *e)
 			return err_errno(e, "wait for ohsandbox-firewall");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
-	return err_code(e, EIO, "'ohsandbox-firewall %s' failed; what it said stands above", command);
+	return err_code(e, EIO, "'ohsandbox-firewall %s' failed; what it said stands above",
+			command);
 }

@@ -28,7 +28,8 @@ static const struct {
 	{ "ipv6", "accept_ra", "0" },	     { "ipv6", "disable_ipv6", "1" },
 };
 
-static int write_sysctl(const char *family, const char *link, const char *name, const char *value, struct err *e)
+static int write_sysctl(const char *family, const char *link, const char *name, const char *value,
+			struct err *e)
 {
 	char path[128];
 
@@ -67,7 +68,8 @@ static void add_bridge(struct netlink *nl, unsigned bridge, const char *name)
 	uint8_t mac[6];
 
 	slot_mac(slot_gateway(bridge), mac);
-	netlink_add(nl, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &link, sizeof(link), "make the bridge");
+	netlink_add(nl, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &link, sizeof(link),
+		    "make the bridge");
 	netlink_str(nl, IFLA_IFNAME, name);
 	netlink_u32(nl, IFLA_GROUP, BRIDGE_GROUP);
 	/* Fixed: a bridge takes the lowest address of its ports otherwise. */
@@ -99,8 +101,8 @@ static int write_sysctls(const char *name, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(bridge_sysctls); i++)
 		/* A kernel without IPv6 has no such files. */
-		if (write_sysctl(bridge_sysctls[i].family, name, bridge_sysctls[i].name, bridge_sysctls[i].value,
-				 e) < 0 &&
+		if (write_sysctl(bridge_sysctls[i].family, name, bridge_sysctls[i].name,
+				 bridge_sysctls[i].value, e) < 0 &&
 		    !(e->code == ENOENT && strcmp(bridge_sysctls[i].family, "ipv6") == 0))
 			return -e->code;
 	return 0;
@@ -112,14 +114,17 @@ static int check_is_ours(const char *name, unsigned bridge, struct err *e)
 	unsigned index = if_nametoindex(name);
 
 	if (index && index != (unsigned)BRIDGE_INDEX(bridge))
-		return err_code(e, EEXIST, "an interface '%s' that is not ours is in the way", name);
+		return err_code(e, EEXIST, "an interface '%s' that is not ours is in the way",
+				name);
 	return 0;
 }
 
 int bridge_up(unsigned bridge, struct err *e)
 {
 	struct ifinfomsg same = { .ifi_index = BRIDGE_INDEX(bridge) };
-	struct ifinfomsg up = { .ifi_index = BRIDGE_INDEX(bridge), .ifi_flags = IFF_UP, .ifi_change = IFF_UP };
+	struct ifinfomsg up = { .ifi_index = BRIDGE_INDEX(bridge),
+				.ifi_flags = IFF_UP,
+				.ifi_change = IFF_UP };
 	autonetlink struct netlink *nl = NULL;
 	char name[16];
 	int ready = bridge_is_ready(bridge, e);
@@ -230,9 +235,11 @@ static int open_uplink(struct slots *s, const char *name, struct err *e)
 		if (!row)
 			row = uplink_row(s, "");
 		if (!row)
-			return err_code(e, ENOSPC, "more than %u interfaces have a default route", SLOT_UPLINKS);
+			return err_code(e, ENOSPC, "more than %u interfaces have a default route",
+					SLOT_UPLINKS);
 		(void)strcpy(row, name);
-		if (admit_uplink(name, true, e) < 0 || write_sysctl("ipv4", name, "forwarding", "1", e) < 0)
+		if (admit_uplink(name, true, e) < 0 ||
+		    write_sysctl("ipv4", name, "forwarding", "1", e) < 0)
 			return -e->code;
 		return 0;
 	}

@@ -27,9 +27,10 @@ static const struct {
 	unsigned attr;
 	uint8_t value;
 } port_flags[] = {
-	{ IFLA_BRPORT_ISOLATED, 1 },	  { IFLA_BRPORT_LEARNING, 0 },	   { IFLA_BRPORT_LOCKED, 1 },
-	{ IFLA_BRPORT_UNICAST_FLOOD, 0 }, { IFLA_BRPORT_MCAST_FLOOD, 0 }, { IFLA_BRPORT_BCAST_FLOOD, 0 },
-	{ IFLA_BRPORT_GUARD, 1 },	  { IFLA_BRPORT_PROTECT, 1 },
+	{ IFLA_BRPORT_ISOLATED, 1 },	{ IFLA_BRPORT_LEARNING, 0 },
+	{ IFLA_BRPORT_LOCKED, 1 },	{ IFLA_BRPORT_UNICAST_FLOOD, 0 },
+	{ IFLA_BRPORT_MCAST_FLOOD, 0 }, { IFLA_BRPORT_BCAST_FLOOD, 0 },
+	{ IFLA_BRPORT_GUARD, 1 },	{ IFLA_BRPORT_PROTECT, 1 },
 };
 
 static uint32_t ping_gid_max(const struct plan *p)
@@ -63,7 +64,7 @@ int net_inside_fill(const struct plan *p, uint32_t slot, struct net_inside *out,
 
 static void fill_admit(uint32_t slot, struct admit *a)
 {
-	*a = (struct admit){ .address = slot_address(slot) };
+	*a = (struct admit) { .address = slot_address(slot) };
 	slot_link_name(slot, a->link);
 	slot_mac(a->address, a->mac);
 }
@@ -90,7 +91,8 @@ static void add_veth(struct netlink *nl, uint32_t slot, const struct admit *a, p
 	/* Any other than the peer's; fixed, so that no network manager wants to fix it. */
 	memcpy(host_mac, a->mac, sizeof(host_mac));
 	host_mac[1]++;
-	netlink_add(nl, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &link, sizeof(link), "make the link");
+	netlink_add(nl, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &link, sizeof(link),
+		    "make the link");
 	add_end(nl, a->link, host_mac);
 	netlink_u32(nl, IFLA_MASTER, (uint32_t)BRIDGE_INDEX(slot_bridge(slot)));
 	netlink_nest(nl, IFLA_LINKINFO);
@@ -145,14 +147,18 @@ static void add_neighbour(struct netlink *nl, uint32_t slot, const struct admit 
 		.ndm_state = NUD_PERMANENT,
 	};
 
-	netlink_add(nl, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &entry, sizeof(entry), "add the neighbour");
+	netlink_add(nl, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &entry, sizeof(entry),
+		    "add the neighbour");
 	netlink_u32(nl, NDA_DST, htonl(a->address));
 	netlink_put(nl, NDA_LLADDR, a->mac, sizeof(a->mac));
 }
 
-static int send_link(struct netlink *nl, uint32_t slot, const struct admit *a, pid_t child, struct err *e)
+static int send_link(struct netlink *nl, uint32_t slot, const struct admit *a, pid_t child,
+		     struct err *e)
 {
-	struct ifinfomsg up = { .ifi_index = BRIDGE_LINK_INDEX(slot), .ifi_flags = IFF_UP, .ifi_change = IFF_UP };
+	struct ifinfomsg up = { .ifi_index = BRIDGE_LINK_INDEX(slot),
+				.ifi_flags = IFF_UP,
+				.ifi_change = IFF_UP };
 
 	add_veth(nl, slot, a, child);
 	add_port_flags(nl, slot);
@@ -273,7 +279,8 @@ int net_up(const struct plan *p, const struct record *r, pid_t child, struct err
 	if (a.nat && resolvers_find(p->policy->resolvers, &a.resolvers, e) < 0)
 		return err_wrap(e, "network");
 	/* The rules stand before the link does. */
-	if ((a.nat ? admit_nat : admit_plain)(r->slot, &a, e) < 0 || link_up(r->slot, &a, child, e) < 0)
+	if ((a.nat ? admit_nat : admit_plain)(r->slot, &a, e) < 0 ||
+	    link_up(r->slot, &a, child, e) < 0)
 		return err_wrap(e, "network");
 	return 0;
 }

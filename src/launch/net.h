@@ -20,7 +20,8 @@
 
 /* What the child has to know. For sessions without a veth (`p->veth` unset, `slot` is not looked
  * at) loopback alone. */
-must_check int net_inside_fill(const struct plan *p, uint32_t slot, struct net_inside *out, struct err *e);
+must_check int net_inside_fill(const struct plan *p, uint32_t slot, struct net_inside *out,
+			       struct err *e);
 
 /* Connect the held child. Makes the bridge and the ruleset first where they are missing. */
 must_check int net_up(const struct plan *p, const struct record *r, pid_t child, struct err *e);

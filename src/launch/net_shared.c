@@ -55,7 +55,8 @@ static int remove_links(struct err *e)
 		for (unsigned i = 0; i < found.n; i++) {
 			struct ifinfomsg gone = { .ifi_index = found.index[i] };
 
-			netlink_add(nl, RTM_DELLINK, 0, &gone, sizeof(gone), "remove a left-over link");
+			netlink_add(nl, RTM_DELLINK, 0, &gone, sizeof(gone),
+				    "remove a left-over link");
 		}
 		/* ENODEV: gone by itself in the meantime. */
 		if (netlink_send(nl, e) < 0 && e->code != ENODEV)

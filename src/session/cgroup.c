@@ -29,7 +29,7 @@ unsigned cgroup_trees(const struct plan *p, struct cgroup_tree tree[CONTROLLER_C
 		while (i < n && strcmp(tree[i].parent, at->parent) != 0)
 			i++;
 		if (i == n)
-			tree[n++] = (struct cgroup_tree){ .parent = at->parent, .v2 = at->v2 };
+			tree[n++] = (struct cgroup_tree) { .parent = at->parent, .v2 = at->v2 };
 		tree[i].has[c] = true;
 	}
 	return n;
@@ -40,10 +40,11 @@ bool cgroup_tree_is_flat(const struct cgroup_tree *t)
 	return !t->v2 && !t->has[CONTROLLER_MEMORY] && !t->has[CONTROLLER_PIDS];
 }
 
-static int add_name(char *group[8], unsigned *n, const struct cgroup_tree *t, const char *id, const char *leaf,
-		    struct err *e)
+static int add_name(char *group[8], unsigned *n, const struct cgroup_tree *t, const char *id,
+		    const char *leaf, struct err *e)
 {
-	group[*n] = str_fmt(e, "%s/" CGROUP_SHARED "/%s%s%s", t->parent, id, *leaf ? "/" : "", leaf);
+	group[*n] =
+		str_fmt(e, "%s/" CGROUP_SHARED "/%s%s%s", t->parent, id, *leaf ? "/" : "", leaf);
 	if (!group[*n])
 		return -e->code;
 	(*n)++;
@@ -154,11 +155,14 @@ static uint64_t with_reserve(uint64_t limit, uint64_t reserve)
 static int limit_swap_v1(const struct limits *l, int work, struct err *e)
 {
 	if (l->memory_bytes == LIMIT_NONE)
-		return err_code(e, EOPNOTSUPP, "swap can be limited here only together with memory");
-	return write_number(work, "memory.memsw.limit_in_bytes", with_reserve(l->memory_bytes, l->swap_bytes), e);
+		return err_code(e, EOPNOTSUPP,
+				"swap can be limited here only together with memory");
+	return write_number(work, "memory.memsw.limit_in_bytes",
+			    with_reserve(l->memory_bytes, l->swap_bytes), e);
 }
 
-static int limit_memory(const struct plan *p, const struct cgroup_tree *t, int top, int work, struct err *e)
+static int limit_memory(const struct plan *p, const struct cgroup_tree *t, int top, int work,
+			struct err *e)
 {
 	const char *file = t->v2 ? "memory.max" : "memory.limit_in_bytes";
 	const struct limits *l = &p->limits;
@@ -172,7 +176,8 @@ static int limit_memory(const struct plan *p, const struct cgroup_tree *t, int t
 		return -e->code;
 	if (l->swap_bytes == LIMIT_NONE || !p->host->controller[CONTROLLER_MEMORY].swap)
 		return 0;
-	return t->v2 ? write_number(work, "memory.swap.max", l->swap_bytes, e) : limit_swap_v1(l, work, e);
+	return t->v2 ? write_number(work, "memory.swap.max", l->swap_bytes, e)
+		     : limit_swap_v1(l, work, e);
 }
 
 static int limit_cpu(const struct plan *p, const struct cgroup_tree *t, int work, struct err *e)
@@ -186,7 +191,8 @@ static int limit_cpu(const struct plan *p, const struct cgroup_tree *t, int work
 	return io_write_text(work, "cpu.max", text, e);
 }
 
-static int write_limits(const struct plan *p, const struct cgroup_tree *t, int top, int work, struct err *e)
+static int write_limits(const struct plan *p, const struct cgroup_tree *t, int top, int work,
+			struct err *e)
 {
 	uint64_t pids = p->limits.pids;
 
@@ -225,14 +231,14 @@ static int let_init_in(const struct plan *p, int top, uid_t init_uid, struct err
 	if (!given && fchmodat(top, ".", 0700, 0) < 0)
 		return err_errno(e, "close the group to others");
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
-		if (given ? fchownat(top, files[i], init_uid, (gid_t)-1, 0) < 0 :
-			    fchmodat(top, files[i], 0666, 0) < 0)
+		if (given ? fchownat(top, files[i], init_uid, (gid_t)-1, 0) < 0
+			  : fchmodat(top, files[i], 0666, 0) < 0)
 			return err_errno(e, "let init write '%s'", files[i]);
 	return 0;
 }
 
-static int make_v2(const struct plan *p, const struct cgroup_tree *t, int top, uid_t init_uid, struct cgroup *out,
-		   struct err *e)
+static int make_v2(const struct plan *p, const struct cgroup_tree *t, int top, uid_t init_uid,
+		   struct cgroup *out, struct err *e)
 {
 	if (enable_controllers(t, top, e) < 0)
 		return -e->code;
@@ -245,7 +251,8 @@ static int make_v2(const struct plan *p, const struct cgroup_tree *t, int top, u
 	return let_init_in(p, top, init_uid, e);
 }
 
-static int make_v1(const struct plan *p, const struct cgroup_tree *t, int top, struct cgroup *out, struct err *e)
+static int make_v1(const struct plan *p, const struct cgroup_tree *t, int top, struct cgroup *out,
+		   struct err *e)
 {
 	autoclose int work = -1;
 
@@ -261,8 +268,8 @@ static int make_v1(const struct plan *p, const struct cgroup_tree *t, int top, s
 	return open_tasks(work, out->work_tasks, &out->n_work_tasks, e);
 }
 
-static int make_tree(const struct plan *p, const struct cgroup_tree *t, const char *id, uid_t init_uid,
-		     struct cgroup *out, struct err *e)
+static int make_tree(const struct plan *p, const struct cgroup_tree *t, const char *id,
+		     uid_t init_uid, struct cgroup *out, struct err *e)
 {
 	autoclose int top = make_top(t, id, e);
 
@@ -273,7 +280,8 @@ static int make_tree(const struct plan *p, const struct cgroup_tree *t, const ch
 	return 0;
 }
 
-int cgroup_up(const struct plan *p, const struct record *r, uid_t init_uid, struct cgroup *out, struct err *e)
+int cgroup_up(const struct plan *p, const struct record *r, uid_t init_uid, struct cgroup *out,
+	      struct err *e)
 {
 	struct cgroup_tree tree[CONTROLLER_COUNT];
 	unsigned trees = cgroup_trees(p, tree);

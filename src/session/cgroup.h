@@ -25,7 +25,7 @@
 struct cgroup {
 	int tasks[8]; /* v1: `tasks` of the executor's groups, opened for writing */
 	unsigned n_tasks;
-	int dir; /* v2: the executor's group, for CLONE_INTO_CGROUP */
+	int dir;	   /* v2: the executor's group, for CLONE_INTO_CGROUP */
 	int work_tasks[8]; /* v1: `tasks` of the workload's */
 	unsigned n_work_tasks;
 	int work_dir; /* v2: the workload's */
@@ -33,12 +33,13 @@ struct cgroup {
 
 /* The directories that cgroup_up will make, outermost first: what the record holds. Pure. The
  * names are on the heap, the caller's. */
-must_check int cgroup_names(const struct plan *p, const char *id, char *group[8], unsigned *n, struct err *e);
+must_check int cgroup_names(const struct plan *p, const char *id, char *group[8], unsigned *n,
+			    struct err *e);
 
 /* Make the groups, write the limits, open the ways in. `init_uid`, as the host sees it, may put
  * processes into the v2 groups. Fills *out, the caller's until cgroup_clear. */
-must_check int cgroup_up(const struct plan *p, const struct record *r, uid_t init_uid, struct cgroup *out,
-			 struct err *e);
+must_check int cgroup_up(const struct plan *p, const struct record *r, uid_t init_uid,
+			 struct cgroup *out, struct err *e);
 void cgroup_clear(struct cgroup *g);
 
 /* Kill what is left, remove the groups, and the shared parent with the last session's. */

@@ -158,7 +158,8 @@ static int remove_group(const struct record *r, const char *path, struct err *e)
 		if (!deadline)
 			deadline = now_ms() + EMPTY_MS;
 		else if (now_ms() > deadline)
-			return err_code(e, EBUSY, "remove group '%s': its processes do not die", path);
+			return err_code(e, EBUSY, "remove group '%s': its processes do not die",
+					path);
 		group = open_group(r, path, e);
 		if (group < 0 && e->code == ENOENT)
 			return 0;
@@ -270,10 +271,11 @@ int cgroup_usage(const struct record *r, struct usage *u, struct err *e)
 
 		if (group < 0 && e->code == ENOENT)
 			continue;
-		if (group < 0 || read_group(group, is_top(r, r->group[i]) ? TOP : LEAF, found, e) < 0)
+		if (group < 0 ||
+		    read_group(group, is_top(r, r->group[i]) ? TOP : LEAF, found, e) < 0)
 			return err_wrap(e, "usage");
 	}
-	*u = (struct usage){
+	*u = (struct usage) {
 		.cpu_ms = found[CPU],
 		.peak_memory_bytes = found[PEAK],
 		.hit_memory = found[HIT_MEMORY],

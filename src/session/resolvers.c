@@ -39,7 +39,8 @@ void resolvers_parse(const char *text, struct resolvers *out)
 			size_t blanks = strspn(value, " \t");
 
 			value += blanks;
-			if (blanks && parse_address(value, strcspn(value, " \t\r\n"), &out->address[out->n]))
+			if (blanks &&
+			    parse_address(value, strcspn(value, " \t\r\n"), &out->address[out->n]))
 				out->n++;
 		}
 		text = *next ? next + 1 : next;
@@ -54,8 +55,10 @@ static int named_resolvers(char *const *named, struct resolvers *out, struct err
 		if (found.n == RESOLVERS_MAX)
 			return err_code(e, E2BIG, "resolvers: at most %u", RESOLVERS_MAX);
 		if (!parse_address(*named, strlen(*named), &found.address[found.n++]))
-			return err_code(e, EINVAL, "resolvers: '%s' is not an IPv4 address that a session can reach",
-					*named);
+			return err_code(
+				e, EINVAL,
+				"resolvers: '%s' is not an IPv4 address that a session can reach",
+				*named);
 	}
 	*out = found;
 	return 0;
@@ -63,7 +66,8 @@ static int named_resolvers(char *const *named, struct resolvers *out, struct err
 
 int resolvers_find(char *const *named, struct resolvers *out, struct err *e)
 {
-	static const char *const files[] = { "/etc/resolv.conf", "/run/systemd/resolve/resolv.conf" };
+	static const char *const files[] = { "/etc/resolv.conf",
+					     "/run/systemd/resolve/resolv.conf" };
 	struct resolvers found = { .n = 0 };
 
 	if (named)
@@ -89,6 +93,7 @@ void resolvers_text(const struct resolvers *r, struct buf *out)
 	for (unsigned i = 0; i < r->n; i++) {
 		uint32_t a = r->address[i];
 
-		buf_printf(out, "nameserver %u.%u.%u.%u\n", a >> 24, a >> 16 & 255, a >> 8 & 255, a & 255);
+		buf_printf(out, "nameserver %u.%u.%u.%u\n", a >> 24, a >> 16 & 255, a >> 8 & 255,
+			   a & 255);
 	}
 }

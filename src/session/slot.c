@@ -108,7 +108,8 @@ static int run_dir_open(struct err *e)
 		return err_errno(e, "open '%s'", path);
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 07777) != 0700) {
 		(void)close(fd);
-		return err_code(e, EPERM, "'%s' must belong to the caller and have mode 0700", path);
+		return err_code(e, EPERM, "'%s' must belong to the caller and have mode 0700",
+				path);
 	}
 	return fd;
 }
@@ -120,8 +121,9 @@ static int table_check(struct slots *s, struct err *e)
 	if (t->magic == TABLE_MAGIC)
 		return 0;
 	if (t->magic)
-		return err_code(e, EPROTO, "the slot table was made by another version; end its sessions, "
-					   "then remove /run/ohsandbox/slots");
+		return err_code(e, EPROTO,
+				"the slot table was made by another version; end its sessions, "
+				"then remove /run/ohsandbox/slots");
 	t->magic = TABLE_MAGIC;
 	return 0;
 }
@@ -130,7 +132,8 @@ static int table_check(struct slots *s, struct err *e)
 static int table_lock(int dir, struct err *e)
 {
 	for (;;) {
-		autoclose int fd = openat(dir, "slots", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		autoclose int fd =
+			openat(dir, "slots", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 		struct stat st;
 
 		if (fd < 0)
@@ -153,19 +156,22 @@ int slots_open(struct slots *s, struct err *e)
 	autoclose int fd = -1;
 	struct slots opened;
 	void *map;
+	int r;
 
 	if (dir < 0)
-		return -e->code;
+		return dir;
 	fd = table_lock(dir, e);
 	if (fd < 0)
-		return -e->code;
+		return fd;
 	map = mmap(NULL, sizeof(struct slot_table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return err_errno(e, "map the slot table");
 	opened.table = map;
-	if (table_check(&opened, e) < 0) {
-		(void)munmap(map, sizeof(struct slot_table)); /* cannot fail for a mapping of ours */
-		return -e->code;
+	r = table_check(&opened, e);
+	if (r < 0) {
+		(void)munmap(map,
+			     sizeof(struct slot_table)); /* cannot fail for a mapping of ours */
+		return r;
 	}
 	opened.fd = take_fd(&fd);
 	*s = opened;
@@ -250,8 +256,10 @@ static int table_state(struct slot_table *t, const char *path, struct err *e)
 	int room = -1;
 
 	if (path[0] != '/' || strlen(path) >= STATE_PATH_BYTES)
-		return err_code(e, ENAMETOOLONG, "state directory '%.60s...': not an absolute path of at most "
-						 "%u bytes", path, STATE_PATH_BYTES - 1);
+		return err_code(e, ENAMETOOLONG,
+				"state directory '%.60s...': not an absolute path of at most "
+				"%u bytes",
+				path, STATE_PATH_BYTES - 1);
 	for (unsigned i = 0; i < STATE_DIRS; i++) {
 		if (strncmp(t->state[i], path, STATE_PATH_BYTES) == 0)
 			return (int)i;
@@ -265,7 +273,8 @@ static int table_state(struct slot_table *t, const char *path, struct err *e)
 		if (!state_in_use(t, i))
 			room = (int)i;
 	if (room < 0)
-		return err_code(e, ENOSPC, "more than %u state directories have sessions", STATE_DIRS);
+		return err_code(e, ENOSPC, "more than %u state directories have sessions",
+				STATE_DIRS);
 	(void)strcpy(t->state[room], path);
 	return room;
 }
@@ -281,7 +290,8 @@ static int table_net(struct slot_table *t, struct err *e)
 	if (t->net_base == base)
 		return 0;
 	if (t->net_base && !table_is_empty(t) && table_reclaim(t) > 0)
-		return err_code(e, EBUSY, "OHS_NET_BASE is not what the sessions that live now have");
+		return err_code(e, EBUSY,
+				"OHS_NET_BASE is not what the sessions that live now have");
 	t->net_base = base;
 	return 0;
 }
@@ -291,7 +301,8 @@ static int table_find_free(struct slot_table *t)
 	for (uint32_t i = 0; i < SLOT_COUNT; i++) {
 		uint32_t slot = (t->next + i) % SLOT_COUNT;
 
-		if (!t->entry[slot].id[0] && !t->entry[slot].nat && !slot_ids_blocked(&t->ids, slot))
+		if (!t->entry[slot].id[0] && !t->entry[slot].nat &&
+		    !slot_ids_blocked(&t->ids, slot))
 			return (int)slot;
 	}
 	return -1;

@@ -35,7 +35,8 @@ static void block(struct slot_id_facts *facts, uint64_t first, uint64_t count)
 	}
 	if (first + count > end)
 		count = end - first;
-	for (uint64_t slot = (first - begin) / SLOT_IDS; slot <= (first + count - 1 - begin) / SLOT_IDS; slot++)
+	for (uint64_t slot = (first - begin) / SLOT_IDS;
+	     slot <= (first + count - 1 - begin) / SLOT_IDS; slot++)
 		facts->blocked[slot / 8] |= (uint8_t)(1u << (slot % 8));
 }
 

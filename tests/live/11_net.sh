@@ -28,6 +28,7 @@ test_host_does_not_forward_for_others_because_of_us() { demo host_does_not_forwa
 test_forged_frames_stop_at_the_port() { demo forged_frames_stop_at_the_port; }
 test_flushed_rules_come_back_with_the_next_session() { demo flushed_rules_come_back_with_the_next_session; }
 test_link_that_outlived_its_session_is_replaced() { demo link_that_outlived_its_session_is_replaced; }
+test_second_thousand_has_a_bridge_of_its_own() { demo second_thousand_has_a_bridge_of_its_own; }
 test_clean_takes_all_away_but_not_under_a_session() { demo clean_takes_all_away_but_not_under_a_session; }
 test_connections_of_one_session_are_bounded() { demo connections_of_one_session_are_bounded; }
 test_loopback_low_ports_and_pings_need_no_capability() { demo loopback_low_ports_and_pings_need_no_capability; }

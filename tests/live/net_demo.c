@@ -55,24 +55,24 @@ static void die(const char *fmt, ...)
 	exit(1);
 }
 
-#define OK(call)                                                  \
-	do {                                                      \
-		struct err e = { 0 };                             \
-                                                                  \
-		if ((call) < 0)                                   \
-			die("line %d: %s", __LINE__, e.text);     \
+#define OK(call)                                              \
+	do {                                                  \
+		struct err e = { 0 };                         \
+                                                              \
+		if ((call) < 0)                               \
+			die("line %d: %s", __LINE__, e.text); \
 	} while (0)
-#define CHECK(truth)                                              \
-	do {                                                      \
-		if (!(truth))                                     \
+#define CHECK(truth)                                                  \
+	do {                                                          \
+		if (!(truth))                                         \
 			die("line %d: not so: %s", __LINE__, #truth); \
 	} while (0)
 
 static struct sockaddr_in at(uint32_t address, uint16_t port)
 {
-	return (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(address)
-	};
+	return (struct sockaddr_in) { .sin_family = AF_INET,
+				      .sin_port = htons(port),
+				      .sin_addr.s_addr = htonl(address) };
 }
 
 static int listen_on(uint32_t address, uint16_t port, int type)
@@ -99,7 +99,8 @@ static bool connects(uint32_t address, uint16_t port)
 		(void)close(s);
 		return false;
 	}
-	done = poll(&p, 1, WAIT_MS) == 1 && getsockopt(s, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && !error;
+	done = poll(&p, 1, WAIT_MS) == 1 &&
+	       getsockopt(s, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && !error;
 	(void)close(s);
 	return done;
 }
@@ -110,8 +111,8 @@ static bool echoes(uint32_t address, uint16_t port)
 	struct sockaddr_in sa = at(address, port);
 	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct pollfd p = { .fd = s, .events = POLLIN };
-	bool done = sendto(s, "x", 1, 0, (struct sockaddr *)&sa, sizeof(sa)) == 1 && poll(&p, 1, WAIT_MS) == 1 &&
-		    p.revents == POLLIN;
+	bool done = sendto(s, "x", 1, 0, (struct sockaddr *)&sa, sizeof(sa)) == 1 &&
+		    poll(&p, 1, WAIT_MS) == 1 && p.revents == POLLIN;
 
 	(void)close(s);
 	return done;
@@ -124,8 +125,10 @@ static void serve(uint32_t address, uint16_t port, uint16_t udp_port)
 
 	CHECK(pid >= 0);
 	if (pid == 0) {
-		struct pollfd p[2] = { { .fd = listen_on(address, port, SOCK_STREAM), .events = POLLIN },
-				       { .fd = listen_on(address, udp_port, SOCK_DGRAM), .events = POLLIN } };
+		struct pollfd p[2] = {
+			{ .fd = listen_on(address, port, SOCK_STREAM), .events = POLLIN },
+			{ .fd = listen_on(address, udp_port, SOCK_DGRAM), .events = POLLIN }
+		};
 
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		while (poll(p, 2, -1) > 0) {
@@ -135,7 +138,8 @@ static void serve(uint32_t address, uint16_t port, uint16_t udp_port)
 
 			if (p[0].revents)
 				(void)close(accept(p[0].fd, NULL, NULL));
-			if (p[1].revents && recvfrom(p[1].fd, &byte, 1, 0, (struct sockaddr *)&from, &len) == 1)
+			if (p[1].revents &&
+			    recvfrom(p[1].fd, &byte, 1, 0, (struct sockaddr *)&from, &len) == 1)
 				(void)sendto(p[1].fd, &byte, 1, 0, (struct sockaddr *)&from, len);
 		}
 		_exit(0);
@@ -150,7 +154,8 @@ struct demo {
 };
 
 /* In the session's network namespace, with the host's root's capabilities over it. */
-static bool inside(const struct demo *s, bool (*f)(uint32_t, uint16_t), uint32_t address, uint16_t port)
+static bool inside(const struct demo *s, bool (*f)(uint32_t, uint16_t), uint32_t address,
+		   uint16_t port)
 {
 	int status;
 	pid_t pid = fork();
@@ -188,7 +193,9 @@ static void session_up(struct demo *s, enum net_mode mode)
 	int go[2], ready[2];
 	char byte, path[64];
 
-	*s = (struct demo){ .plan = { .veth = true, .net = mode, .ids = IDS_ROOT, .policy = &policy } };
+	*s = (struct demo) {
+		.plan = { .veth = true, .net = mode, .ids = IDS_ROOT, .policy = &policy }
+	};
 	(void)snprintf(s->record.id, sizeof(s->record.id), "%012x", ++number);
 	OK(slot_take("/nonexistent", s->record.id, &s->record.slot, &e));
 	slot_link_name(s->record.slot, s->record.link);
@@ -273,8 +280,8 @@ static bool connects_on_link(uint32_t to, uint16_t port)
 	(void)snprintf(command, sizeof(command),
 		       "ip route replace %u.%u.%u.%u dev eth0 && "
 		       "ip neigh replace %u.%u.%u.%u lladdr %02x:%02x:%02x:%02x:%02x:%02x dev eth0",
-		       to >> 24, to >> 16 & 255, to >> 8 & 255, to & 255, to >> 24, to >> 16 & 255, to >> 8 & 255,
-		       to & 255, m[0], m[1], m[2], m[3], m[4], m[5]);
+		       to >> 24, to >> 16 & 255, to >> 8 & 255, to & 255, to >> 24, to >> 16 & 255,
+		       to >> 8 & 255, to & 255, m[0], m[1], m[2], m[3], m[4], m[5]);
 	CHECK(system(command) == 0);
 	return connects(to, port);
 }
@@ -365,7 +372,8 @@ static bool passes_through(void)
 	CHECK(pid >= 0);
 	if (pid == 0) {
 		CHECK(setns(outside, CLONE_NEWNET) == 0);
-		CHECK(sendto(socket(AF_INET, SOCK_DGRAM, 0), "x", 1, 0, (struct sockaddr *)&to, sizeof(to)) == 1);
+		CHECK(sendto(socket(AF_INET, SOCK_DGRAM, 0), "x", 1, 0, (struct sockaddr *)&to,
+			     sizeof(to)) == 1);
 		_exit(0);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
@@ -410,7 +418,8 @@ static size_t build(const struct frame *f, const struct demo *s, uint8_t out[80]
 	uint8_t to[6], from[6];
 	size_t n = 12;
 	uint32_t sum = 0;
-	uint32_t source = htonl(f->source ? f->source : address_of(s)), destination = htonl(gateway(s));
+	uint32_t source = htonl(f->source ? f->source : address_of(s)),
+		 destination = htonl(gateway(s));
 
 	slot_mac(gateway(s), to);
 	slot_mac(address_of(s), from);
@@ -455,7 +464,8 @@ static void send_frame(const struct frame *f, const struct demo *s)
 		CHECK(setns(s->netns, CLONE_NEWNET) == 0);
 		raw = socket(AF_PACKET, SOCK_RAW, 0);
 		to.sll_ifindex = (int)if_nametoindex("eth0");
-		CHECK(sendto(raw, bytes, len, 0, (struct sockaddr *)&to, sizeof(to)) == (ssize_t)len);
+		CHECK(sendto(raw, bytes, len, 0, (struct sockaddr *)&to, sizeof(to)) ==
+		      (ssize_t)len);
 		_exit(0);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -515,7 +525,8 @@ static void flushed_rules_come_back_with_the_next_session(void)
 	session_up(&a, NET_NAT);
 	CHECK(system("nft flush ruleset") == 0);
 	session_up(&b, NET_NONE);
-	CHECK(connects(address_of(&a), NET_EXECUTOR_PORT) && connects(address_of(&b), NET_EXECUTOR_PORT));
+	CHECK(connects(address_of(&a), NET_EXECUTOR_PORT) &&
+	      connects(address_of(&b), NET_EXECUTOR_PORT));
 	CHECK(inside(&a, connects, OUTSIDE, PORT));
 	CHECK(!inside(&a, connects, gateway(&a), PORT) && !inside(&b, connects, gateway(&b), PORT));
 	session_down(&a);
@@ -547,6 +558,22 @@ static void link_that_outlived_its_session_is_replaced(void)
 	CHECK(b.record.slot == a.record.slot);
 	CHECK(connects(address_of(&b), NET_EXECUTOR_PORT));
 	(void)close(held);
+	session_down(&b);
+}
+
+static void second_thousand_has_a_bridge_of_its_own(void)
+{
+	struct demo a, b;
+
+	turn_to(SLOT_PER_BRIDGE - 1);
+	session_up(&a, NET_NONE);
+	session_up(&b, NET_NONE);
+	CHECK(a.record.slot == SLOT_PER_BRIDGE - 1 && b.record.slot == SLOT_PER_BRIDGE);
+	CHECK(if_nametoindex("ohsbr0") && if_nametoindex("ohsbr1"));
+	CHECK(connects(address_of(&a), NET_EXECUTOR_PORT) &&
+	      connects(address_of(&b), NET_EXECUTOR_PORT));
+	CHECK(!inside(&a, connects_through_gateway, address_of(&b), NET_EXECUTOR_PORT));
+	session_down(&a);
 	session_down(&b);
 }
 
@@ -682,7 +709,10 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } tests[] = {
-#define TEST(f) { #f, f }
+#define TEST(f)       \
+	{             \
+#f, f \
+	}
 	TEST(host_reaches_a_session),
 	TEST(session_without_a_way_out_reaches_nobody),
 	TEST(sessions_do_not_reach_each_other),
@@ -693,6 +723,7 @@ static const struct {
 	TEST(forged_frames_stop_at_the_port),
 	TEST(flushed_rules_come_back_with_the_next_session),
 	TEST(link_that_outlived_its_session_is_replaced),
+	TEST(second_thousand_has_a_bridge_of_its_own),
 	TEST(clean_takes_all_away_but_not_under_a_session),
 	TEST(connections_of_one_session_are_bounded),
 	TEST(loopback_low_ports_and_pings_need_no_capability),

@@ -29,17 +29,19 @@ static void world_init(struct world *w, void **state)
 		(void)snprintf(w->v1[c], sizeof(w->v1[c]), "%s/%s", w->scratch->path, names[c]);
 	w->plan.host = &w->host;
 	w->plan.ids = IDS_SINGLE;
-	w->plan.limits = (struct limits){
-		.memory_bytes = 1 << 30, .swap_bytes = 1 << 20, .cpu_milli = 1500, .pids = 100
-	};
+	w->plan.limits = (struct limits) { .memory_bytes = 1 << 30,
+					   .swap_bytes = 1 << 20,
+					   .cpu_milli = 1500,
+					   .pids = 100 };
 	(void)strcpy(w->record.id, ID);
 }
 
 static void put(struct world *w, enum controller c, bool v2)
 {
-	w->host.controller[c] = (struct host_controller){
-		.usable = true, .v2 = v2, .swap = c == CONTROLLER_MEMORY, .parent = v2 ? w->v2 : w->v1[c]
-	};
+	w->host.controller[c] = (struct host_controller) { .usable = true,
+							   .v2 = v2,
+							   .swap = c == CONTROLLER_MEMORY,
+							   .parent = v2 ? w->v2 : w->v1[c] };
 }
 
 static void put_all(struct world *w, bool v2)
@@ -99,9 +101,12 @@ static void assert_names(struct world *w, const char *const *want)
 	drop_names(w);
 }
 
-static const char *const v2_files[] = { "cgroup.procs", "cgroup.subtree_control", "memory.max", "memory.swap.max",
-					"memory.oom.group", "pids.max", "cpu.max", NULL };
-static const char *const memory_files[] = { "tasks", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", NULL };
+static const char *const v2_files[] = { "cgroup.procs",	    "cgroup.subtree_control",
+					"memory.max",	    "memory.swap.max",
+					"memory.oom.group", "pids.max",
+					"cpu.max",	    NULL };
+static const char *const memory_files[] = { "tasks", "memory.limit_in_bytes",
+					    "memory.memsw.limit_in_bytes", NULL };
 static const char *const pids_files[] = { "tasks", "pids.max", NULL };
 static const char *const cpu_files[] = { "tasks", "cpu.cfs_quota_us", NULL };
 
@@ -127,8 +132,9 @@ static void v2_has_one_tree_for_all_controllers(void **state)
 
 	world_init(&w, state);
 	put_all(&w, true);
-	assert_names(&w, (const char *const[]){ "/v2/ohsandbox/" ID, "/v2/ohsandbox/" ID "/executor",
-						"/v2/ohsandbox/" ID "/work", NULL });
+	assert_names(&w,
+		     (const char *const[]) { "/v2/ohsandbox/" ID, "/v2/ohsandbox/" ID "/executor",
+					     "/v2/ohsandbox/" ID "/work", NULL });
 }
 
 static void v1_has_a_tree_for_each_controller(void **state)
@@ -137,12 +143,14 @@ static void v1_has_a_tree_for_each_controller(void **state)
 
 	world_init(&w, state);
 	put_all(&w, false);
-	assert_names(&w, (const char *const[]){ "/memory/ohsandbox/" ID, "/memory/ohsandbox/" ID "/work",
-						"/pids/ohsandbox/" ID, "/pids/ohsandbox/" ID "/work",
-						"/cpu/ohsandbox/" ID, NULL });
+	assert_names(&w, (const char *const[]) {
+				 "/memory/ohsandbox/" ID, "/memory/ohsandbox/" ID "/work",
+				 "/pids/ohsandbox/" ID, "/pids/ohsandbox/" ID "/work",
+				 "/cpu/ohsandbox/" ID, NULL });
 	w.plan.limits.cpu_milli = LIMIT_NONE;
-	assert_names(&w, (const char *const[]){ "/memory/ohsandbox/" ID, "/memory/ohsandbox/" ID "/work",
-						"/pids/ohsandbox/" ID, "/pids/ohsandbox/" ID "/work", NULL });
+	assert_names(&w, (const char *const[]) {
+				 "/memory/ohsandbox/" ID, "/memory/ohsandbox/" ID "/work",
+				 "/pids/ohsandbox/" ID, "/pids/ohsandbox/" ID "/work", NULL });
 }
 
 static void hybrid_host_has_each_controller_where_it_is(void **state)
@@ -152,9 +160,10 @@ static void hybrid_host_has_each_controller_where_it_is(void **state)
 	world_init(&w, state);
 	put(&w, CONTROLLER_MEMORY, false);
 	put(&w, CONTROLLER_PIDS, true);
-	assert_names(&w, (const char *const[]){ "/memory/ohsandbox/" ID, "/memory/ohsandbox/" ID "/work",
-						"/v2/ohsandbox/" ID, "/v2/ohsandbox/" ID "/executor",
-						"/v2/ohsandbox/" ID "/work", NULL });
+	assert_names(&w, (const char *const[]) {
+				 "/memory/ohsandbox/" ID, "/memory/ohsandbox/" ID "/work",
+				 "/v2/ohsandbox/" ID, "/v2/ohsandbox/" ID "/executor",
+				 "/v2/ohsandbox/" ID "/work", NULL });
 }
 
 static void host_without_controllers_has_no_groups(void **state)
@@ -164,7 +173,7 @@ static void host_without_controllers_has_no_groups(void **state)
 	struct world w;
 
 	world_init(&w, state);
-	assert_names(&w, (const char *const[]){ NULL });
+	assert_names(&w, (const char *const[]) { NULL });
 	assert_ok(cgroup_up(&w.plan, &w.record, 0, &g, &e));
 	assert_int_equal(g.dir, -1);
 	assert_int_equal(g.n_tasks + g.n_work_tasks, 0);
@@ -227,7 +236,8 @@ static void limits_that_are_not_set_are_not_written(void **state)
 	world_init(&w, state);
 	put(&w, CONTROLLER_MEMORY, false);
 	put(&w, CONTROLLER_PIDS, false);
-	w.plan.limits = (struct limits){ LIMIT_NONE, LIMIT_NONE, LIMIT_NONE, LIMIT_NONE, 0, 0, 0, 0 };
+	w.plan.limits =
+		(struct limits) { LIMIT_NONE, LIMIT_NONE, LIMIT_NONE, LIMIT_NONE, 0, 0, 0, 0 };
 	lay_v1(&w);
 	assert_ok(cgroup_up(&w.plan, &w.record, 0, &g, &e));
 	assert_holds(&w, "memory/ohsandbox/" ID "/work/memory.limit_in_bytes", "");
@@ -247,7 +257,8 @@ static void greatest_limit_has_no_sum_that_wraps(void **state)
 	lay_v1(&w);
 	assert_ok(cgroup_up(&w.plan, &w.record, 0, &g, &e));
 	assert_holds(&w, "memory/ohsandbox/" ID "/memory.limit_in_bytes", "9223372036854775807");
-	assert_holds(&w, "memory/ohsandbox/" ID "/work/memory.memsw.limit_in_bytes", "9223372036854775807");
+	assert_holds(&w, "memory/ohsandbox/" ID "/work/memory.memsw.limit_in_bytes",
+		     "9223372036854775807");
 	cgroup_clear(&g);
 }
 
@@ -288,13 +299,16 @@ static void usage_is_read_from_whichever_tree_has_it(void **state)
 	world_init(&w, state);
 	put_all(&w, false);
 	lay_v1(&w);
-	assert_ok(io_replace_file(w.scratch->dir, "memory/ohsandbox/" ID "/memory.max_usage_in_bytes", "4096\n", 5,
+	assert_ok(io_replace_file(w.scratch->dir,
+				  "memory/ohsandbox/" ID "/memory.max_usage_in_bytes", "4096\n", 5,
 				  0644, &e));
 	assert_ok(io_replace_file(w.scratch->dir, "memory/ohsandbox/" ID "/work/memory.oom_control",
 				  "under_oom 0\noom_kill 2\n", 23, 0644, &e));
-	assert_ok(io_replace_file(w.scratch->dir, "pids/ohsandbox/" ID "/work/pids.events", "max 0\n", 6, 0644, &e));
+	assert_ok(io_replace_file(w.scratch->dir, "pids/ohsandbox/" ID "/work/pids.events",
+				  "max 0\n", 6, 0644, &e));
 	assert_ok(io_replace_file(w.scratch->dir, "cpu/ohsandbox/" ID "/cpu.stat",
-				  "nr_periods 9\nnr_throttled 4\nthrottled_time 1\n", 45, 0644, &e));
+				  "nr_periods 9\nnr_throttled 4\nthrottled_time 1\n", 45, 0644,
+				  &e));
 	take_names(&w);
 	assert_ok(cgroup_usage(&w.record, &u, &e));
 	assert_int_equal(u.peak_memory_bytes, 4096);
@@ -343,8 +357,9 @@ static void down_removes_the_shared_group_with_the_last_session(void **state)
 
 static void names_that_are_not_the_sessions_are_not_touched(void **state)
 {
-	static const char *const bad[] = { "%s/other", "%s/ohsandbox/" ID "/../x", "%s/ohsandbox/ffffffffffff",
-					   "%s/ohsandbox/" ID "x", "%s/ohsandbox/" ID "/work/deeper" };
+	static const char *const bad[] = { "%s/other", "%s/ohsandbox/" ID "/../x",
+					   "%s/ohsandbox/ffffffffffff", "%s/ohsandbox/" ID "x",
+					   "%s/ohsandbox/" ID "/work/deeper" };
 	struct world w;
 
 	world_init(&w, state);

@@ -68,7 +68,8 @@ static void error_is_named_by_its_request(void **state)
 	(void)state;
 	assert_ok(netlink_open(NETLINK_ROUTE, &nl, &e));
 	add_get(nl, NO_SUCH_INDEX, "look at nothing");
-	assert_refused(netlink_ask(nl, see_name, NULL, &e), ENODEV, "look at nothing: No such device");
+	assert_refused(netlink_ask(nl, see_name, NULL, &e), ENODEV,
+		       "look at nothing: No such device");
 }
 
 static void first_error_of_a_batch_is_the_one_told(void **state)

@@ -16,11 +16,13 @@ static void host_file_gives_ipv4_servers_in_order(void **state)
 	struct resolvers r;
 
 	(void)state;
-	resolvers_parse("# nameserver 9.9.9.9\nsearch x\nnameserver 10.0.0.1\nnameserver\t192.0.2.7 # x\r\n"
-			"nameserver fd00::1\n nameserver 1.2.3.4\nnameserver8.8.8.8\nnameserver 8.8.4.4",
-			&r);
+	resolvers_parse(
+		"# nameserver 9.9.9.9\nsearch x\nnameserver 10.0.0.1\nnameserver\t192.0.2.7 # x\r\n"
+		"nameserver fd00::1\n nameserver 1.2.3.4\nnameserver8.8.8.8\nnameserver 8.8.4.4",
+		&r);
 	resolvers_text(&r, &text);
-	assert_string_equal(buf_str(&text), "nameserver 10.0.0.1\nnameserver 192.0.2.7\nnameserver 8.8.4.4\n");
+	assert_string_equal(buf_str(&text),
+			    "nameserver 10.0.0.1\nnameserver 192.0.2.7\nnameserver 8.8.4.4\n");
 }
 
 static void servers_on_loopback_are_left_out(void **state)
@@ -37,7 +39,9 @@ static void no_more_than_three_are_kept(void **state)
 	struct resolvers r;
 
 	(void)state;
-	resolvers_parse("nameserver 1.0.0.1\nnameserver 1.0.0.2\nnameserver 1.0.0.3\nnameserver 1.0.0.4\n", &r);
+	resolvers_parse(
+		"nameserver 1.0.0.1\nnameserver 1.0.0.2\nnameserver 1.0.0.3\nnameserver 1.0.0.4\n",
+		&r);
 	assert_int_equal(r.n, 3);
 	assert_int_equal(r.address[2], 0x01000003);
 }
@@ -56,7 +60,10 @@ static void named_servers_stand_before_the_hosts(void **state)
 
 static void named_server_that_is_no_address_is_refused_by_name(void **state)
 {
-	char *names[][2] = { { "dns.example", NULL }, { "127.0.0.1", NULL }, { "1.2.3.4 ", NULL }, { "::1", NULL } };
+	char *names[][2] = { { "dns.example", NULL },
+			     { "127.0.0.1", NULL },
+			     { "1.2.3.4 ", NULL },
+			     { "::1", NULL } };
 	struct resolvers r;
 
 	(void)state;

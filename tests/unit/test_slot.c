@@ -299,8 +299,10 @@ static void lines_that_are_none_claim_nothing(void **state)
 	struct slot_id_facts facts = { 0 };
 
 	(void)state;
-	slot_ids_parse(&facts, "\n:\n::\n#\nu:-1:5\nu:99999999999999999999:1\nu:1879048192:0\nu:5\nu:1879048192",
-		       true);
+	slot_ids_parse(
+		&facts,
+		"\n:\n::\n#\nu:-1:5\nu:99999999999999999999:1\nu:1879048192:0\nu:5\nu:1879048192",
+		true);
 	slot_ids_parse(&facts, "+\n+::::::\nu:x\n", false);
 	for (uint32_t slot = 0; slot < SLOT_COUNT; slot++)
 		assert_false(slot_ids_blocked(&facts, slot));
