@@ -123,7 +123,7 @@ static int hold(void *arg)
  * for our other children does not see it. */
 static pid_t holder_start(char *stack, pid_t *self)
 {
-	return clone(hold, stack + HOLDER_STACK_BYTES, CLONE_NEWUSER | CLONE_VM | CLONE_FILES,
+	return clone(hold, stack + HOLDER_STACK_BYTES - 16, CLONE_NEWUSER | CLONE_VM | CLONE_FILES,
 		     self);
 }
 
