@@ -121,11 +121,7 @@ static int hold(void *arg)
 /* A process in a new user namespace. It shares our memory, so nothing is copied; with signals
  * blocked (it inherits that) no handler of ours ever runs in it. No exit signal: whoever waits
  * for our other children does not see it. */
-static pid_t holder_start(char *stack, pid_t *self)
-{
-	return clone(hold, stack + HOLDER_STACK_BYTES - 16, CLONE_NEWUSER | CLONE_VM | CLONE_FILES,
-		     self);
-}
+#define HOLDER_FLAGS (CLONE_NEWUSER | CLONE_VM | CLONE_FILES)
 
 static int holder_end(pid_t pid, struct err *e)
 {
@@ -181,7 +177,7 @@ static int userns_held(int proc, const struct id_map *uids, const struct id_map 
 
 	if (become_owner(&creds, owner, e) < 0)
 		return -e->code;
-	pid = holder_start(stack, &self);
+	pid = clone(hold, &stack[HOLDER_STACK_BYTES - 16], HOLDER_FLAGS, &self);
 	ret = pid < 0 ? err_errno(e, "ids: make a user namespace") : 0;
 	/* Maps are written with our own ids: they have the capabilities that many ranges need. */
 	if (become_oneself(&creds, owner, ret < 0 ? &later : e) < 0 && ret == 0)
