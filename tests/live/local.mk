@@ -13,3 +13,4 @@ tests_live_ohsandbox_hooked_SOURCES = src/cli/main.c src/launch/lifecycle.c
 tests_live_ohsandbox_hooked_CPPFLAGS = $(AM_CPPFLAGS) -DOHS_TEST_HOOKS=1
 tests_live_ohsandbox_hooked_LDFLAGS = $(AM_LDFLAGS) $(CLI_LINK)
 tests_live_ohsandbox_hooked_LDADD = $(HOST_ARCHIVES) $(HOST_LIBS)
+check_PROGRAMS += tests/live/cgroup_demo
