@@ -98,9 +98,9 @@ test_the_reason_stands_in_the_json_too() {
 }
 
 test_a_dry_run_prints_the_plan_and_does_nothing() {
-	run ohs run --empty --dry-run --env SECRET=hush --memory 64M -- make all
+	run ohs run --empty --dry-run --env SECRET=hush --timeout 90s -- make all
 	assert_status 0
-	assert_eq 67108864 "$(json "$out" .limits.memory_bytes)"
+	assert_eq 90000 "$(json "$out" .limits.timeout_ms)"
 	assert_eq make "$(json "$out" '.command[0]')"
 	assert_not_contains "$out" hush
 	assert_no_file "$OHS_STATE_DIR/sessions"

@@ -41,7 +41,7 @@ test_a_reader_that_goes_ends_the_writer() {
 	local status
 
 	set +e
-	timeout $((20 * OHS_SLOW)) bash -c "'$STAGE/bin/ohsandbox' run --empty -q -- yes | head -n 1" >one
+	as_me timeout $((20 * OHS_SLOW)) bash -c "'$STAGE/bin/ohsandbox' run --empty -q -- yes | head -n 1" >one
 	status=$?
 	set -e
 	assert_eq 0 "$status"
@@ -54,24 +54,24 @@ test_a_reader_that_goes_ends_the_writer() {
 }
 
 test_closed_streams_do_no_harm() {
-	run bash -c "'$STAGE/bin/ohsandbox' run --empty -q -- true >&-"
+	run as_me bash -c "'$STAGE/bin/ohsandbox' run --empty -q -- true >&-"
 	assert_status 0
-	run bash -c "'$STAGE/bin/ohsandbox' run --empty -q -- true <&- >&- 2>&-"
+	run as_me bash -c "'$STAGE/bin/ohsandbox' run --empty -q -- true <&- >&- 2>&-"
 	assert_status 0
-	run bash -c "'$STAGE/bin/ohsandbox' run --empty -q -- cat <&-"
+	run as_me bash -c "'$STAGE/bin/ohsandbox' run --empty -q -- cat <&-"
 	assert_status 0
-	run bash -c "'$STAGE/bin/ohsandbox' run --empty -q -- sh -c 'echo x; exit 0' >&-"
+	run as_me bash -c "'$STAGE/bin/ohsandbox' run --empty -q -- sh -c 'echo x; exit 0' >&-"
 	[ "$status" -ne 0 ] || fail "output went nowhere and nobody said so"
 }
 
 test_a_full_disk_is_told() {
-	run bash -c "'$STAGE/bin/ohsandbox' run --empty -q -- echo hi >/dev/full"
+	run as_me bash -c "'$STAGE/bin/ohsandbox' run --empty -q -- echo hi >/dev/full"
 	assert_status 125
 	assert_contains "$err" "standard output: write: No space left on device"
 }
 
 test_a_directory_is_refused() {
-	run bash -c "'$STAGE/bin/ohsandbox' run --empty -- true </"
+	run as_me bash -c "'$STAGE/bin/ohsandbox' run --empty -- true </"
 	assert_status 125
 	assert_contains "$err" "standard input is a directory"
 }
@@ -96,7 +96,7 @@ test_none_of_the_callers_descriptors_is_inside() {
 	assert_not_contains "$out" here
 	# Only 0, 1, 2 and the directory that ls reads.
 	assert_eq 4 "$(printf '%s\n' "$out" | grep -c -- '->')"
-	run bash -c "'$STAGE/bin/ohsandbox' run --empty -q -- readlink /proc/self/fd/0 </etc/hostname"
+	run as_me bash -c "'$STAGE/bin/ohsandbox' run --empty -q -- readlink /proc/self/fd/0 </etc/hostname"
 	assert_match "$out" '^pipe:'
 }
 
@@ -108,7 +108,7 @@ test_the_command_may_open_its_streams_again() {
 }
 
 test_processes_left_in_the_background_do_not_hold_us() {
-	run timeout $((20 * OHS_SLOW)) "$STAGE/bin/ohsandbox" run --empty -q -- sh -c 'sleep 1000 & echo done'
+	run as_me timeout $((20 * OHS_SLOW)) "$STAGE/bin/ohsandbox" run --empty -q -- sh -c 'sleep 1000 & echo done'
 	assert_status 0
 	assert_eq done "$out"
 }

@@ -50,7 +50,7 @@ test_act_sends_actions_and_prints_observations() {
 	printf 'line one\nline two\n' | ohs act "$id" write notes.txt >/dev/null
 	run ohs act --text "$id" read notes.txt
 	assert_contains "$out" "line two"
-	run bash -c "printf '%s\n' '{\"action\":\"run\",\"args\":{\"command\":\"echo a\"}}' '{\"action\":{\"action\":\"run\",\"args\":{\"command\":\"echo b\"}}}' | '$STAGE/bin/ohsandbox' act $id"
+	run as_me bash -c "printf '%s\n' '{\"action\":\"run\",\"args\":{\"command\":\"echo a\"}}' '{\"action\":{\"action\":\"run\",\"args\":{\"command\":\"echo b\"}}}' | '$STAGE/bin/ohsandbox' act $id"
 	[ "$OHS_AS" != root ] || assert_eq 2 "$(printf '%s\n' "$out" | wc -l)"
 	run ohs act "$id" dance
 	assert_status 1
