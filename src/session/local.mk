@@ -19,6 +19,7 @@ libsession_a_SOURCES += src/session/journal.c
 libsession_a_SOURCES += src/session/record.c src/session/record.h
 libsession_a_SOURCES += src/session/session.c src/session/session.h
 libsession_a_SOURCES += src/session/state.c
+libsession_a_SOURCES += src/session/spare.c src/session/spare.h
 libsession_a_SOURCES += src/session/slot.c src/session/slot.h
 libsession_a_SOURCES += src/session/slot_ids.c src/session/slot_ids.h
 libsession_a_SOURCES += src/session/program.c src/session/program.h

@@ -10,6 +10,7 @@
 #include "base/fs.h"
 #include "base/str.h"
 #include "session/slot.h"
+#include "session/spare.h"
 
 #define WORKSPACE "/workspace"
 #define OBJECTS "/run/ohsandbox/objects"
@@ -21,6 +22,7 @@ struct job {
 	const char *skeleton;
 	const struct session *session;
 	int layers; /* fd of sessions/ID/layers */
+	bool spare; /* some of them are there already */
 };
 
 static int add_lower(struct mount_step *step, int fd, enum mount_ids ids)
@@ -94,6 +96,19 @@ static int upper_mode(const struct mount_step *step, mode_t *mode, struct err *e
 	return 0;
 }
 
+/* A spare one has the mode that its last session gave it. */
+static int open_spare(const struct job *j, const char *path, mode_t mode, struct err *e)
+{
+	autoclose int fd = openat(j->layers, path, DIR_PATH | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_errno(e, "open layer '%s'", path);
+	if ((st.st_mode & 07777) != mode && fchmodat(j->layers, path, mode, 0) < 0)
+		return err_errno(e, "set the mode of layer '%s'", path);
+	return take_fd(&fd);
+}
+
 static int make_and_open(const struct job *j, const char *layer, const char *part, mode_t mode,
 			 struct err *e)
 {
@@ -104,6 +119,8 @@ static int make_and_open(const struct job *j, const char *layer, const char *par
 		return err_code(e, ENAMETOOLONG, "'%s' is too long a name of a layer", layer);
 	if (mkdirat(j->layers, path, mode) == 0)
 		fd = openat(j->layers, path, DIR_PATH | O_NOFOLLOW);
+	else if (errno == EEXIST && j->spare)
+		return open_spare(j, path, mode, e);
 	return fd < 0 ? err_errno(e, "make layer '%s'", path) : fd;
 }
 
@@ -115,7 +132,7 @@ static int make_upper(const struct job *j, struct mount_step *step, struct err *
 
 	if (upper_mode(step, &mode, e) < 0)
 		return -e->code;
-	if (mkdirat(j->layers, step->layer, 0700) < 0)
+	if (mkdirat(j->layers, step->layer, 0700) < 0 && (errno != EEXIST || !j->spare))
 		return err_errno(e, "make layer '%s'", step->layer);
 	step->upper = make_and_open(j, step->layer, "upper", mode, e);
 	step->work = step->upper < 0 ? -1 : make_and_open(j, step->layer, "work", 0700, e);
@@ -194,9 +211,11 @@ int overlay_up(struct plan *p, const struct base *base, const char *skeleton, st
 	autoclose int layers = -1;
 	struct job j = { .plan = p, .base = base, .skeleton = skeleton, .session = s };
 	mode_t old;
-	int result;
+	int result = spare_take(s->state, s->dir, e);
 
-	layers = fs_mkdir_open(s->dir, "layers", 0700, e);
+	j.spare = result > 0;
+	if (result >= 0)
+		layers = fs_mkdir_open(s->dir, "layers", 0700, e);
 	if (layers < 0 || (base && add_objects(p, base, e) < 0))
 		return err_wrap(e, "session %s", s->record.id);
 	j.layers = layers;

@@ -11,6 +11,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "session/idhelper.h"
+#include "session/spare.h"
 
 /* What an overlay leaves of a layer that nothing was written to, innermost first. Taking these away
  * by name saves reading six directories a layer; what is not as expected is left to the walk. */
@@ -92,21 +93,33 @@ static int remove_as_owner(struct session *s, struct err *e)
 	return idhelper_run(&r->session_uids, &r->session_gids, remove_layers, &s->dir, e);
 }
 
+/* Without its record the rest is an unborn session's, which any command may sweep. */
+static int remove_directory(struct session *s, int sessions, struct err *e)
+{
+	static const char *const names[] = { "record.json", "journal", "lock" };
+	int result;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (unlinkat(s->dir, names[i], 0) < 0 && errno != ENOENT)
+			return err_errno(e, "session %s: remove its %s", s->record.id, names[i]);
+	result = fs_remove_tree(sessions, s->record.id, e);
+	return result == 0 || result == -ENOENT ? 0 : err_wrap(e, "session %s", s->record.id);
+}
+
 int layers_remove(struct session *s, struct err *e)
 {
 	autoclose int sessions =
 		openat(s->state, "sessions", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int result;
+	int given;
 
 	if (sessions < 0)
 		return err_errno(e, "session %s: open 'sessions'", s->record.id);
-	if (remove_layers(&s->dir, e) < 0 && remove_as_owner(s, e) < 0)
+	given = spare_give(s->state, s->dir, e);
+	if (given < 0)
+		log_debug("session %s: %s", s->record.id, e->text);
+	if (given <= 0 && remove_layers(&s->dir, e) < 0 && remove_as_owner(s, e) < 0)
 		return err_wrap(e, "session %s: remove its layers", s->record.id);
-	/* Without its record the rest is an unborn session's, which any command may sweep. */
-	if (unlinkat(s->dir, "record.json", 0) < 0 && errno != ENOENT)
-		return err_errno(e, "session %s: remove its record", s->record.id);
-	result = fs_remove_tree(sessions, s->record.id, e);
-	return result == 0 || result == -ENOENT ? 0 : err_wrap(e, "session %s", s->record.id);
+	return remove_directory(s, sessions, e);
 }
 
 /* With the mark of a volatile mount there, the kernel refuses the layer for ever. */

@@ -27,6 +27,7 @@
 #include "session/record.h"
 #include "session/remove.h"
 #include "session/slot.h"
+#include "session/spare.h"
 
 #define ID "0123456789ab"
 #define NOBODY 65534
@@ -307,6 +308,93 @@ static void kept_layer_can_be_mounted_again(void **state)
 	   "mount -t overlay o -o lowerdir=lower,upperdir=$S/upper,workdir=$S/work m; grep -q x m/f; umount m");
 }
 
+/* The inode of what the next session gets as layer `a`, once the spare ones have rested. */
+static ino_t next_upper(struct place *p, mode_t *mode)
+{
+	struct stat st;
+	struct err e = { 0 };
+
+	sh(p, "cd cache/spare; test -z \"$(ls)\" || mv * 0000000000000001");
+	session_close(p->session);
+	p->session = make_session(p, IDS_ROOT);
+	for (unsigned i = 0; i < p->plan.n_mounts; i++)
+		p->plan.mounts[i].n_lower = 0;
+	if (!p->plan.n_mounts)
+		add(p, MOUNT_OVERLAY, "/a", NULL, "a", MOUNT_IDS_SESSION, 0);
+	if (overlay_up(&p->plan, NULL, "skel", p->session, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(fstat(p->plan.mounts[0].upper, &st), 0);
+	overlay_close(&p->plan);
+	*mode = st.st_mode & 07777;
+	return st.st_ino;
+}
+
+static bool is_used_again(struct place *p, const char *meanwhile)
+{
+	struct err e = { 0 };
+	mode_t mode;
+	ino_t first;
+
+	sh(p, "mkdir -p cache/spare; rm -rf cache/spare/*");
+	assert_int_equal(layers_remove(p->session, &e), 0);
+	sh(p, "rm -rf cache/spare/*");
+	first = next_upper(p, &mode);
+	sh(p, meanwhile);
+	/* Held open, so that its number is not given to another one. */
+	autoclose int hold = openat(p->session->dir, "layers/a/upper", O_PATH);
+	assert_int_equal(layers_remove(p->session, &e), 0);
+	assert_false(is_there(p));
+	first = first == next_upper(p, &mode) ? 1 : 0;
+	assert_int_equal(mode, 0755);
+	return first;
+}
+
+#define UPPER_A "sessions/" ID "/layers/a/upper"
+
+static void layer_that_was_not_written_to_serves_the_next_session(void **state)
+{
+	struct place *p = *state;
+
+	assert_true(is_used_again(p, "true"));
+	assert_true(is_used_again(p, "chmod 777 " UPPER_A));
+	if (geteuid() == 0)
+		assert_true(is_used_again(
+			p, "S=sessions/" ID "/layers/a; mkdir -p m;"
+			   "mount -t overlay o -o lowerdir=lower,upperdir=$S/upper,workdir=$S/work,"
+			   "volatile m; mkdir m/x; touch m/x/y; rm -r m/x; umount m"));
+}
+
+static void layer_that_a_session_marked_does_not_reach_the_next(void **state)
+{
+	struct place *p = *state;
+
+	assert_false(is_used_again(p, "touch " UPPER_A "/f"));
+	assert_false(is_used_again(p, "mkdir " UPPER_A "/d"));
+	assert_false(is_used_again(p, "touch sessions/" ID "/layers/a/work/x"));
+	assert_false(is_used_again(p, "python3 -c \"import os; os.setxattr('" UPPER_A
+				      "', 'user.x', b'y')\""));
+	assert_false(is_used_again(p, "chattr +d " UPPER_A));
+	assert_false(is_used_again(p, "cd " UPPER_A "; seq 1000 | xargs touch; rm *"));
+}
+
+static void spare_layers_rest_before_they_are_used(void **state)
+{
+	struct place *p = *state;
+	struct err e = { 0 };
+	mode_t mode;
+
+	sh(p, "mkdir -p cache/spare");
+	assert_int_equal(layers_remove(p->session, &e), 0);
+	(void)next_upper(p, &mode);
+	assert_int_equal(layers_remove(p->session, &e), 0);
+	sh(p,
+	   "test $(ls cache/spare | wc -l) = 1; mv cache/spare/* cache/spare/$(printf %016x $(date +%s%N))");
+	assert_int_equal(spare_take(p->state, p->state, &e), 0);
+	sh(p, "mv cache/spare/* cache/spare/ffffffffffffffff");
+	assert_int_equal(spare_take(p->state, p->state, &e), 1);
+	assert_int_equal(spare_take(p->state, p->state, &e), 0);
+}
+
 /* Run `test` as nobody, who owns the place and has subordinate ids (see main). */
 static void as_nobody(struct place *p, int (*test)(struct place *p))
 {
@@ -480,6 +568,9 @@ int main(void)
 		TEST(removed_session_leaves_nothing_and_may_be_removed_again),
 		TEST(what_a_volatile_mount_leaves_is_removed),
 		TEST(kept_layer_can_be_mounted_again),
+		TEST(layer_that_was_not_written_to_serves_the_next_session),
+		TEST(layer_that_a_session_marked_does_not_reach_the_next),
+		TEST(spare_layers_rest_before_they_are_used),
 		TEST(layers_of_subordinate_ids_are_read_and_removed_by_their_root),
 		TEST(layers_of_one_id_are_read_where_their_owner_shut_them),
 		TEST(ids_of_others_are_refused_with_the_words_of_newuidmap),
