@@ -192,7 +192,7 @@ static int read_v1(const struct host_source *s, const struct hierarchy *hierarch
 	autofree char *group = NULL;
 	int found = own_group(cgroup, controller_names[c], &group, e);
 
-	if (found <= 0)
+	if (found <= 0 || !group)
 		return found;
 	out->parent = group_dir(hierarchy, group, e);
 	if (!out->parent)
@@ -254,7 +254,7 @@ static int find_v2_parent(const struct host_source *s, const struct host *h,
 		return *parent ? passes_on(s, *parent, controllers, e) : -e->code;
 	}
 	found = own_group(cgroup, NULL, &group, e);
-	if (found <= 0)
+	if (found <= 0 || !group)
 		return found;
 	dir = group_dir(hierarchy, group, e);
 	if (!dir)

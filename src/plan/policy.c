@@ -59,7 +59,7 @@ static int no_such_policy(const char *name, char *const *dirs, struct err *e)
 {
 	autobuf struct buf places = { 0 };
 
-	for (; *dirs; dirs++)
+	for (; dirs && *dirs; dirs++)
 		buf_printf(&places, " %s", *dirs);
 	return err_code(e, ENOENT,
 			"no policy '%s' in%s; 'ohsandbox policy list' shows what there is", name,
@@ -76,7 +76,7 @@ static int find_file(const char *name, struct buf *text, char **path, struct err
 				name);
 	if (policy_dirs(&dirs, e) < 0)
 		return -e->code;
-	for (char **dir = dirs; *dir; dir++) {
+	for (char **dir = dirs; dir && *dir; dir++) {
 		autofree char *file = str_fmt(e, "%s/%s.json", *dir, name);
 		autoclose int fd = file ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 
@@ -160,10 +160,11 @@ int policy_load(const char *name_or_path, struct policy **out, struct err *e)
 	autobuf struct buf text = { 0 };
 	autofree char *path = NULL;
 	struct policy *p = NULL;
+	int ret = is_path ? open_path(name_or_path, &text, &path, e)
+			  : find_file(name_or_path, &text, &path, e);
 
-	if (is_path ? open_path(name_or_path, &text, &path, e) < 0
-		    : find_file(name_or_path, &text, &path, e) < 0)
-		return -e->code;
+	if (ret < 0 || !path)
+		return ret;
 	if (policy_parse(buf_str(&text), text.len, path, find_extended, &p, e) < 0)
 		return -e->code;
 	free(p->name);
