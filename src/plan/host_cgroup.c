@@ -149,7 +149,7 @@ static char *group_dir(const struct hierarchy *h, const char *path, struct err *
 {
 	const char *below = path;
 
-	if (!str_eq(h->root, "/")) {
+	if (h->root && !str_eq(h->root, "/")) {
 		/* A mount that shows some other part of the tree: its top is all that can be reached. */
 		if (!fs_is_beneath(h->root, path))
 			return str_dup(h->mount_point, e);
