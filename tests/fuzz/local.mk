@@ -16,3 +16,4 @@ check_PROGRAMS += tests/fuzz/fuzz_policy
 check_PROGRAMS += tests/fuzz/fuzz_http
 check_PROGRAMS += tests/fuzz/fuzz_action
 check_PROGRAMS += tests/fuzz/fuzz_screen
+check_PROGRAMS += tests/fuzz/fuzz_index

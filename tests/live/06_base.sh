@@ -408,7 +408,8 @@ test_long_history_of_deltas_ends_in_a_whole_base_again() {
 test_reachable_shows_the_history_of_the_revision_alone() {
 	new_state
 	make_repo "$T/repo"
-	in_dir "$T/repo" 'git tag -a -m note v1; git checkout -qb secret; echo secret >s; git add s; git commit -qm secret
+	in_dir "$T/repo" 'seq 2000 >long; git add long; git commit -qm long; seq 1990 >long; git commit -qam shorter
+		git tag -a -m note v1; git checkout -qb secret; echo secret >s; git add s; git commit -qm secret
 		git checkout -q main; echo stash >>README; git stash -q'
 	base "$T/repo" --reachable
 	is_clean "$T/repo" HEAD
@@ -417,7 +418,8 @@ test_reachable_shows_the_history_of_the_revision_alone() {
 		assert_status 1
 	done
 	assert_eq "refs/heads/main refs/tags/v1 " "$(inside git for-each-ref --format='%(refname)' | tr '\n' ' ')"
-	assert_eq 2 "$(inside git rev-list --count HEAD)"
+	assert_eq 4 "$(inside git rev-list --count HEAD)"
+	assert_eq 1999 "$(inside git show HEAD~1:long | sed -n '1999p')"
 	assert_eq "$S" "$(sed -n 's/^objects //p' "$T/base" | sed 's,/base/.*,,')"
 	base "$T/repo"
 	inside git cat-file -e "$(as_me git -C "$T/repo" rev-parse secret)" || fail "control: with all objects it is there"

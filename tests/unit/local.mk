@@ -41,3 +41,5 @@ check_PROGRAMS += tests/unit/test_file
 check_PROGRAMS += tests/unit/test_observation
 check_PROGRAMS += tests/unit/test_cage
 check_PROGRAMS += tests/unit/test_inside
+check_PROGRAMS += tests/unit/test_index
+check_PROGRAMS += tests/unit/test_refs
