@@ -22,7 +22,7 @@
 #define ANSWER_BYTES 32768
 
 struct netlink {
-	int fd;
+	int fd, protocol;
 	uint32_t seq; /* of the first request of this batch */
 	unsigned n, depth;
 	bool failed;
@@ -39,6 +39,7 @@ int netlink_open(int protocol, struct netlink **out, struct err *e)
 	if (!nl)
 		return err_code(e, ENOMEM, "netlink: out of memory");
 	nl->seq = 1;
+	nl->protocol = protocol;
 	/* A plain socket: libnl's own takes five more system calls to make one with a port number and
 	 * buffer sizes that nobody here needs. The kernel picks the port at the first send. */
 	nl->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
@@ -242,7 +243,8 @@ static int send_batch(struct netlink *nl, uint32_t *last_seq, struct err *e)
 		struct nlmsghdr *h = nlmsg_hdr(nl->msg[i]);
 
 		iov[i] = (struct iovec) { .iov_base = h, .iov_len = h->nlmsg_len };
-		if (h->nlmsg_type != NFNL_MSG_BATCH_END)
+		/* Elsewhere that number is another request's. */
+		if (nl->protocol != NETLINK_NETFILTER || h->nlmsg_type != NFNL_MSG_BATCH_END)
 			*last_seq = h->nlmsg_seq;
 	}
 	nlmsg_hdr(nl->msg[*last_seq - nl->seq])->nlmsg_flags |= NLM_F_ACK;
@@ -292,6 +294,9 @@ static int read_messages(struct netlink *nl, const char *what, netlink_each *eac
 	     h = nlmsg_next(h, &left)) {
 		int r;
 
+		/* What a group tells bears another number, or none. */
+		if (h->nlmsg_type < NLMSG_MIN_TYPE && h->nlmsg_seq != nl->seq)
+			continue;
 		if (h->nlmsg_type == NLMSG_DONE)
 			return 1;
 		if (h->nlmsg_type == NLMSG_ERROR) {

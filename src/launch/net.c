@@ -356,10 +356,11 @@ static int settle(struct netlink *nl, int index, struct err *e)
 			return -e->code;
 		if (!s.waiting)
 			return 0;
-		r = netlink_wait(nl, SETTLE_MS, e);
+		/* Listening first, then another look: or what is said in between would be missed. */
+		r = tries ? netlink_wait(nl, SETTLE_MS, e) : netlink_join(nl, RTNLGRP_LINK, e);
 		if (r < 0)
 			return r;
-		if (r == 0)
+		if (tries && r == 0)
 			break;
 	}
 	return err_code(e, ETIMEDOUT, "interface %d did not come into use", index);
@@ -371,7 +372,7 @@ int net_settle(const struct record *r, struct err *e)
 
 	if (!r->link[0])
 		return 0;
-	if (netlink_open(NETLINK_ROUTE, &nl, e) < 0 || netlink_join(nl, RTNLGRP_LINK, e) < 0 ||
+	if (netlink_open(NETLINK_ROUTE, &nl, e) < 0 ||
 	    settle(nl, BRIDGE_LINK_INDEX(r->slot), e) < 0 ||
 	    settle(nl, BRIDGE_INDEX(slot_bridge(r->slot)), e) < 0)
 		return err_wrap(e, "network");

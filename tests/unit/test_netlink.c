@@ -89,6 +89,24 @@ static void first_error_of_a_batch_is_the_one_told(void **state)
 	assert_ok(netlink_send(nl, &e));
 }
 
+static void failed_deletes_leave_no_answer_for_the_next_to_read(void **state)
+{
+	autonetlink struct netlink *nl = NULL;
+	struct ifinfomsg link = { .ifi_index = NO_SUCH_INDEX };
+	char name[IF_NAMESIZE] = "";
+	struct err e = { 0 };
+
+	(void)state;
+	assert_ok(netlink_open(NETLINK_ROUTE, &nl, &e));
+	/* Not allowed or not there, as the caller may. */
+	for (unsigned i = 0; i < 5; i++)
+		netlink_add(nl, RTM_DELLINK, 0, &link, sizeof(link), "delete");
+	assert_true(netlink_send(nl, &e) < 0);
+	add_get(nl, 1, "look at loopback");
+	assert_ok(netlink_ask(nl, see_name, name, &e));
+	assert_string_equal(name, "lo");
+}
+
 static void empty_batch_asks_for_nothing(void **state)
 {
 	autonetlink struct netlink *nl = NULL;
@@ -144,6 +162,7 @@ int main(void)
 		cmocka_unit_test(dump_is_read_to_its_end),
 		cmocka_unit_test(error_is_named_by_its_request),
 		cmocka_unit_test(first_error_of_a_batch_is_the_one_told),
+		cmocka_unit_test(failed_deletes_leave_no_answer_for_the_next_to_read),
 		cmocka_unit_test(empty_batch_asks_for_nothing),
 		cmocka_unit_test(batch_that_does_not_fit_is_not_sent_in_part),
 		cmocka_unit_test(attribute_too_short_for_a_number_is_not_found),
