@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* spare.h - emptied directories of layers, kept for the next session.
  *
- * A file system that has just deleted directories makes new ones slowly: ext4 looks past every inode
- * that was deleted in the last five seconds. So what a session left untouched is not deleted.
+ * Making and deleting forty directories a session is a good part of its cost; most of all on ext4
+ * without a journal, which looks past every inode that was deleted in the last five seconds. So what
+ * a session left untouched is not deleted.
  *
  *	STATE/cache/spare/<time>/	what was sessions/ID/layers; the time since when, in hexadecimal */
 #pragma once
