@@ -155,9 +155,9 @@ static int clean_layer(int layers, const char *name, struct err *e)
 
 	if (layer < 0)
 		return err_errno(e, "open layer '%s'", name);
-	if (geteuid() != 0)
-		(void)fchmodat(layer, "work/work", 0700,
-			       0); /* shut by the kernel; it may be missing */
+	/* Shut by the kernel, also against its owner. */
+	if (geteuid() != 0 && fchmodat(layer, "work/work", 0700, 0) < 0 && errno != ENOENT)
+		return err_errno(e, "open the work directory of layer '%s'", name);
 	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
 		(void)unlinkat(layer, marks[i].path, marks[i].flags); /* what stays is seen below */
 	if (is_as_made(layer))
