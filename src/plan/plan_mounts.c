@@ -203,6 +203,22 @@ static bool is_fresh_without_ids(const char *path)
 	return str_eq(path, "/opt") || str_starts(path, "/var/");
 }
 
+/* Only root can write there. A `run` as somebody else never has a root: a layer each would cost it
+ * a third of its time, and nothing could ever be in it. */
+static bool host_dirs_are_written(const struct plan *p)
+{
+	return p->as_root || !p->request->ends_with_us;
+}
+
+/* A directory of the host as a lower that the session's root reads with host root's eyes. */
+static int add_public(struct plan *p, const char *dir, const char *layer, struct err *e)
+{
+	if (add_overlay(p, dir, dir, layer, MOUNT_IDS_SESSION, e) < 0)
+		return -e->code;
+	p->mounts[p->n_mounts - 1].flags |= MOUNT_PUBLIC;
+	return 0;
+}
+
 static int add_host_dirs(struct plan *p, struct err *e)
 {
 	bool mapped = p->ids == IDS_ROOT && p->host->idmapped_mounts;
@@ -213,9 +229,10 @@ static int add_host_dirs(struct plan *p, struct err *e)
 
 		if (!(p->host->dirs & 1u << i))
 			continue;
-		if (mapped)
-			ret = add_overlay(p, dir->path, dir->path, dir->layer, MOUNT_IDS_SESSION,
-					  e);
+		if (mapped && !host_dirs_are_written(p))
+			ret = add_read_only(p, dir->path, dir->path, MOUNT_IDS_SESSION, e);
+		else if (mapped)
+			ret = add_public(p, dir->path, dir->layer, e);
 		else if (is_fresh_without_ids(dir->path))
 			continue;
 		else

@@ -33,6 +33,7 @@ libsession_a_SOURCES += src/session/fingerprint.c
 libsession_a_SOURCES += src/session/gitdir.c src/session/gitdir.h
 libsession_a_SOURCES += src/session/gitrun.c src/session/gitrun.h
 libsession_a_SOURCES += src/session/head.c src/session/head.h
+libsession_a_SOURCES += src/session/hidden.c src/session/hidden.h
 libsession_a_SOURCES += src/session/owner.c src/session/owner.h
 libsession_a_SOURCES += src/session/patch.c src/session/patch.h
 libsession_a_SOURCES += src/session/refs.c src/session/refs.h

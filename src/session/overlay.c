@@ -9,6 +9,7 @@
 
 #include "base/fs.h"
 #include "base/str.h"
+#include "session/hidden.h"
 #include "session/slot.h"
 #include "session/spare.h"
 
@@ -60,6 +61,15 @@ static int add_dir(const struct job *j, struct mount_step *step, const char *pat
 	return add_lower(step, fd, step->lower_ids);
 }
 
+static int add_hidden(const struct job *j, struct mount_step *step, struct err *e)
+{
+	autofree char *layer = NULL;
+
+	if (hidden_up(j->session->state, step->source, step->layer, &layer, e) < 0)
+		return -e->code;
+	return layer ? add_dir(j, step, layer, e) : 0;
+}
+
 static int open_lowers(const struct job *j, struct mount_step *step, struct err *e)
 {
 	if (strcmp(step->target, "/") == 0)
@@ -72,6 +82,8 @@ static int open_lowers(const struct job *j, struct mount_step *step, struct err 
 			       ? 0
 			       : err_code(e, EINVAL, "the base of '%s' has no layer", step->target);
 	}
+	if ((step->flags & MOUNT_PUBLIC) && add_hidden(j, step, e) < 0)
+		return -e->code;
 	return step->source ? add_dir(j, step, step->source, e) : add_empty(j, step, e);
 }
 
