@@ -22,7 +22,7 @@
 #include "session/store.h"
 #include "session/worktree.h"
 
-#define REST_S 600	/* a base used since is not looked at */
+#define REST_S 600	 /* a base used since stays, unless all shall go */
 #define GIT_LAYERS_MAX 8 /* of one base; older ones go when nobody uses them */
 
 struct found {
@@ -38,6 +38,7 @@ struct search {
 	const char *repo_id; /* of the directory at hand */
 	struct found *bases;
 	size_t n, room;
+	int64_t rest_s;
 	struct buf in_use; /* "REPO/COMMIT/git-DIGEST\n" and "REPO/COMMIT\n" of all records */
 };
 
@@ -135,7 +136,7 @@ static bool may_go(const struct search *s, const struct found *f)
 	char what[128];
 
 	(void)snprintf(what, sizeof(what), "%s/%s", f->repo_id, f->commit);
-	return !f->gone && time(NULL) - f->used > REST_S && !is_in_use(s, what) && !is_below_another(s, f);
+	return !f->gone && time(NULL) - f->used >= s->rest_s && !is_in_use(s, what) && !is_below_another(s, f);
 }
 
 /* The user's repository forgets the base. It may be gone itself, or not be writable any more. */
@@ -258,7 +259,7 @@ static int look_at_layer(int dir, const char *name, void *arg, struct err *e)
 		return 0;
 	l->n++;
 	(void)snprintf(what, sizeof(what), "%s/%s/%s", l->base->repo_id, l->base->commit, name);
-	if (is_in_use(l->search, what) || time(NULL) - st.st_mtime < REST_S || (l->name[0] && st.st_mtime >= l->age))
+	if (is_in_use(l->search, what) || time(NULL) - st.st_mtime < l->search->rest_s || (l->name[0] && st.st_mtime >= l->age))
 		return 0;
 	l->age = st.st_mtime;
 	memcpy(l->name, name, strlen(name) + 1);
@@ -288,9 +289,51 @@ static int thin_layers(const struct search *s, const struct found *f, struct err
 	}
 }
 
+/* What was never finished, of a repository whose lock we hold. */
+static int remove_unfinished(int dir, const char *name, void *arg, struct err *e)
+{
+	autoclose int base = -1;
+	struct ready ready;
+
+	if (!git_id_ok(name))
+		return 0;
+	base = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (base < 0)
+		return err_errno(e, "open base '%s'", name);
+	if (store_read_ready(base, &ready) || flock(base, LOCK_EX | LOCK_NB) < 0) {
+		*(bool *)arg = true;
+		return 0;
+	}
+	if (store_each(base, remove_part, NULL, e) < 0)
+		return err_wrap(e, "unfinished base '%s'", name);
+	return unlinkat(dir, name, AT_REMOVEDIR) < 0 ? err_errno(e, "remove base '%s'", name) : 0;
+}
+
+/* A repository's directory goes with the last of its bases. Who waits for the lock sees that it is
+ * a file without a name, and makes the directory anew. */
+static int tidy_repo(int dir, const char *name, void *arg, struct err *e)
+{
+	autoclose int repo = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int lock = repo < 0 ? -1 : openat(repo, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	bool holds_some = false;
+
+	(void)arg;
+	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0)
+		return 0;
+	if (store_each(repo, remove_unfinished, &holds_some, e) < 0)
+		return err_wrap(e, "'base/%s'", name);
+	if (holds_some)
+		return 0;
+	if (unlinkat(repo, "path", 0) < 0 && errno != ENOENT)
+		return err_errno(e, "remove 'base/%s/path'", name);
+	if (unlinkat(repo, "lock", 0) < 0 || unlinkat(dir, name, AT_REMOVEDIR) < 0)
+		return err_errno(e, "remove 'base/%s'", name);
+	return 0;
+}
+
 int worktree_evict(int state, uint64_t cap_bytes, struct err *e)
 {
-	struct search s = { .state = state, .in_use.limit = (size_t)16 << 20 };
+	struct search s = { .state = state, .in_use.limit = (size_t)16 << 20, .rest_s = cap_bytes ? REST_S : 0 };
 	autoclose int base = openat(state, "base", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int n;
 
@@ -306,6 +349,8 @@ int worktree_evict(int state, uint64_t cap_bytes, struct err *e)
 	for (size_t i = 0; n >= 0 && i < s.n; i++)
 		if (!s.bases[i].gone && thin_layers(&s, &s.bases[i], e) < 0)
 			n = -e->code;
+	if (n >= 0 && store_each(base, tidy_repo, NULL, e) < 0)
+		n = -e->code;
 	free(s.bases);
 	buf_clear(&s.in_use);
 	return n;

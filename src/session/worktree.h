@@ -14,6 +14,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -60,5 +61,6 @@ must_check int worktree_dirty(const struct plan *p, const struct base *b, int up
 must_check int worktree_differs(const struct plan *p, unsigned budget_us, struct err *e);
 
 /* Remove bases that no session's record names, the least recently used first, until all of them
- * together take at most `cap_bytes`. Returns how many went. */
+ * together take at most `cap_bytes`; none used within the last minutes, unless the cap is 0. What
+ * was never finished goes too. Returns how many went. */
 must_check int worktree_evict(int state, uint64_t cap_bytes, struct err *e);

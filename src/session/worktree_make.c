@@ -298,8 +298,8 @@ static int call(struct making *m, struct err *e)
 	return finish(m, answer, e);
 }
 
-/* base/REPO with its lock held by this descriptor. "path" tells whose it is. */
-static int open_repo_dir(int state, const struct repo *r, int *lock, struct err *e)
+/* base/REPO with its lock held. "path" tells whose it is. */
+static int open_repo_dir_once(int state, const struct repo *r, int *lock, struct err *e)
 {
 	autoclose int base = fs_mkdir_open(state, "base", 0700, e);
 	autoclose int dir = -1;
@@ -309,14 +309,34 @@ static int open_repo_dir(int state, const struct repo *r, int *lock, struct err 
 	dir = fs_mkdir_open(base, r->id, 0700, e);
 	if (dir < 0)
 		return dir;
-	if (!is_there(dir, "path") && io_replace_file(dir, "path", r->path, strlen(r->path), 0600, e) < 0)
-		return -e->code;
+	drop_fd(lock);
 	*lock = openat(dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (*lock < 0)
 		return err_errno(e, "open the lock of the bases of '%s'", r->path);
 	if (flock(*lock, LOCK_EX) < 0)
 		return err_errno(e, "wait for another start that lays a base of '%s'", r->path);
 	return take_fd(&dir);
+}
+
+/* An eviction that had the lock before us may have taken the directory away with it. */
+static int open_repo_dir(int state, const struct repo *r, int *lock, struct err *e)
+{
+	struct stat st;
+
+	for (int i = 0; i < TRIES; i++) {
+		autoclose int dir = open_repo_dir_once(state, r, lock, e);
+
+		if (dir < 0)
+			return dir;
+		if (fstat(*lock, &st) < 0)
+			return err_errno(e, "stat the lock of the bases of '%s'", r->path);
+		if (!st.st_nlink)
+			continue;
+		if (!is_there(dir, "path") && io_replace_file(dir, "path", r->path, strlen(r->path), 0600, e) < 0)
+			return -e->code;
+		return take_fd(&dir);
+	}
+	return err_code(e, EAGAIN, "the bases of '%s' are being removed: try again", r->path);
 }
 
 /* With the lock held. References may change while we look at them: then once more. */

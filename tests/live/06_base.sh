@@ -492,14 +492,33 @@ test_eviction_takes_old_bases_and_their_registrations() {
 	make_repo "$T/repo"
 	base "$T/repo" --rev HEAD~1
 	base "$T/repo"
-	assert_eq "evicted 0" "$(demo --evict 0)"
+	assert_eq "evicted 0" "$(demo --evict 1)" "used just now"
 	as_me touch -d '1 hour ago' "$S"/base/*/*/ready
-	assert_eq "evicted 0" "$(demo --evict 1000000000)"
-	assert_eq "evicted 2" "$(demo --evict 0)"
+	assert_eq "evicted 0" "$(demo --evict 1000000000)" "within the cap"
+	assert_eq "evicted 2" "$(demo --evict 1)"
 	assert_eq 1 "$(as_me git -C "$T/repo" worktree list | wc -l)" "work trees"
 	assert_no_file "$T/repo/.git/worktrees"
+	assert_eq "" "$(as_me ls "$S/base")" "directories of repositories"
 	base "$T/repo"
 	is_clean "$T/repo" HEAD
+	as_me rm "$S"/base/*/*/ready
+	demo --evict 1
+	assert_eq "" "$(as_me ls "$S/base")" "an unfinished base"
+	# A whole repository that is gone takes nothing with it.
+	base "$T/repo"
+	as_me mv "$T/repo" "$T/elsewhere"
+	assert_eq "evicted 1" "$(demo --evict 0)"
+}
+
+test_base_in_use_is_not_evicted() {
+	new_state
+	make_repo "$T/repo"
+	base "$T/repo"
+	exec 7<"$(echo "$S"/base/*/*/)"
+	flock -s 7
+	assert_eq "evicted 0" "$(demo --evict 0)"
+	exec 7<&-
+	assert_eq "evicted 1" "$(demo --evict 0)"
 }
 
 test_hostile_tree_is_refused_by_name_and_nothing_lies_outside() {
