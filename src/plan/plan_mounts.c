@@ -52,9 +52,10 @@ static const struct row dev_rows[] = {
 	{ MOUNT_MQUEUE, "/dev/mqueue", NULL, MOUNT_NOEXEC, 0, 01777 },
 };
 
-/* Files of /proc that tell of the host's hardware, kernel and other users, or would take orders
- * for it. Those only host root can read are shut by the ids already; the mask holds also where a
- * kernel forgot a check. What is missing on a kernel is skipped. */
+/* Files of /proc that tell everybody of the host's hardware, kernel and other users, or would take
+ * orders for it. What only host root can read (slabinfo, kpagecount and the like) needs no mask:
+ * that id is nobody's inside. The classical ones have one all the same, in case a kernel forgets a
+ * check. What is missing on a kernel is skipped. */
 static const struct row proc_rows[] = {
 	{ MOUNT_PROC, "/proc", NULL, MOUNT_NOEXEC, 0, 0 },
 	{ MOUNT_READONLY, "/proc/sys", NULL, MOUNT_NOEXEC, 0, 0 },
@@ -73,20 +74,14 @@ static const struct row proc_rows[] = {
 	{ MOUNT_MASK, "/proc/key-users", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/keys", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/kmsg", NULL, 0, 0, 0 },
-	{ MOUNT_MASK, "/proc/kpagecgroup", NULL, 0, 0, 0 },
-	{ MOUNT_MASK, "/proc/kpagecount", NULL, 0, 0, 0 },
-	{ MOUNT_MASK, "/proc/kpageflags", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/latency_stats", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/modules", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/mtrr", NULL, 0, 0, 0 },
-	{ MOUNT_MASK, "/proc/pagetypeinfo", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/sched_debug", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/scsi", NULL, 0, 0, 0 },
-	{ MOUNT_MASK, "/proc/slabinfo", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/sysrq-trigger", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/timer_list", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/timer_stats", NULL, 0, 0, 0 },
-	{ MOUNT_MASK, "/proc/vmallocinfo", NULL, 0, 0, 0 },
 };
 
 /* After everything that is put into them. */
