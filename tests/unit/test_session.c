@@ -3,11 +3,13 @@
 #include "session/session.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -366,6 +368,40 @@ static void record_of_another_session_is_refused(void **state)
 	assert_int_equal(session_open(p->state, "bbbb", false, &s, &e), -EINVAL);
 }
 
+/* In a child, so that the small file system goes with its mount namespace. */
+static int on_a_full_disk(const char *path)
+{
+	struct record r = { .slot = SESSION_NO_SLOT, .id = ID };
+	struct session *s = NULL;
+	struct err e = { 0 };
+	int state;
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("small", path, "tmpfs", 0, "nr_inodes=4,mode=0700") < 0)
+		return 77;
+	state = state_open(path, &e);
+	if (session_new(state, &r, &s, &e) != -ENOSPC)
+		return 1;
+	if (!strstr(e.text, path) || !strstr(e.text, "OHS_STATE_DIR"))
+		return 2;
+	return faccessat(state, "sessions/" ID, F_OK, 0) == 0 ? 3 : 0;
+}
+
+static void full_disk_is_named_and_nothing_stays(void **state)
+{
+	struct place *p = *state;
+	int status;
+	pid_t child;
+
+	if (geteuid() != 0)
+		skip();
+	child = fork();
+	if (child == 0)
+		_exit(on_a_full_disk(p->path));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -389,6 +425,7 @@ int main(void)
 		TEST(each_session_is_named_once_until_a_negative_answer),
 		TEST(directory_without_a_record_is_swept_and_a_session_is_not),
 		TEST(record_of_another_session_is_refused),
+		TEST(full_disk_is_named_and_nothing_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
