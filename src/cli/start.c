@@ -13,6 +13,7 @@
 #include "cli/session_json.h"
 #include "launch/client.h"
 #include "launch/lifecycle.h"
+#include "launch/net.h"
 
 #define READY_MS 30000
 
@@ -35,7 +36,9 @@ struct start {
  * use waits in its queue until the server is there. */
 static int wait_until_alive(const struct record *r, struct err *e)
 {
-	const struct client_request alive = { .method = "GET", .path = "/alive", .timeout_ms = READY_MS };
+	const struct client_request alive = { .method = "GET",
+					      .path = "/alive",
+					      .timeout_ms = READY_MS };
 	autoclose int fd = client_connect(INADDR_LOOPBACK, r->host_port, READY_MS, e);
 	autobuf struct buf body = { 0 };
 	bool again;
@@ -75,6 +78,9 @@ static int bring_up(struct start *s, struct err *e)
 	report_stages(&s->report, l->times, l->n_times);
 	r = wait_until_alive(&l->session->record, e);
 	report_stage(&s->report, "alive");
+	/* The address printed must answer at once, too: the link comes into use a moment after it is up. */
+	if (r == 0)
+		r = net_settle(&l->session->record, e);
 	if (r == 0 && is_cancelled(s))
 		r = err_code(e, EINTR, "interrupted");
 	if (r == 0)
