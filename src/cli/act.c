@@ -31,7 +31,8 @@ static int take_timeout(void *into, const char *value, struct err *e)
 }
 
 static const struct opt options[] = {
-	{ "text", 0, OPT_FLAG, offsetof(struct act_args, text), NULL, "print the observation's content alone", NULL },
+	{ "text", 0, OPT_FLAG, offsetof(struct act_args, text), NULL,
+	  "print the observation's content alone", NULL },
 	{ "timeout", 't', OPT_CALL, 0, "TIME", "wait no longer for an answer", take_timeout },
 	{ .kind = OPT_END },
 };
@@ -92,7 +93,8 @@ static int body_write(char **words, struct buf *body, struct err *e)
 	struct json_out o = { .buf = body };
 
 	if (!words[0] || words[1])
-		return err_code(e, EINVAL, "write: takes one path; the content comes on standard input");
+		return err_code(e, EINVAL,
+				"write: takes one path; the content comes on standard input");
 	if (io_read_all(STDIN_FILENO, CONTENT_MAX, &content, e) < 0)
 		return err_wrap(e, "standard input");
 	open_action(&o, "write");
@@ -116,14 +118,18 @@ static int body_of_words(char **words, struct buf *body, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(actions); i++)
 		if (str_eq(words[0], actions[i].name))
 			return actions[i].body(words + 1, body, e);
-	return err_code(e, EINVAL, "'%s' is none of run, read, write; others go as JSON lines on standard input",
-			words[0]);
+	return err_code(
+		e, EINVAL,
+		"'%s' is none of run, read, write; others go as JSON lines on standard input",
+		words[0]);
 }
 
 /* A line is an action, or a whole request body. */
 static int body_of_line(const char *line, size_t len, struct buf *body, struct err *e)
 {
-	static const struct json_limits limits = { .bytes = LINE_MAX_BYTES, .depth = 32, .values = 100000 };
+	static const struct json_limits limits = { .bytes = LINE_MAX_BYTES,
+						   .depth = 32,
+						   .values = 100000 };
 	autojson struct json_doc *doc = NULL;
 	const struct json *action;
 
@@ -154,7 +160,9 @@ static void add_text(const struct json *value, struct buf *out)
 
 static int show(const struct act *a, int status, const struct buf *reply, struct err *e)
 {
-	static const struct json_limits limits = { .bytes = CLIENT_BODY_MAX, .depth = 64, .values = 1000000 };
+	static const struct json_limits limits = { .bytes = CLIENT_BODY_MAX,
+						   .depth = 64,
+						   .values = 1000000 };
 	autojson struct json_doc *doc = NULL;
 	autobuf struct buf out = { .limit = CLIENT_BODY_MAX + 2 };
 	const struct json *detail;
@@ -163,7 +171,8 @@ static int show(const struct act *a, int status, const struct buf *reply, struct
 	if (json_parse(buf_str(reply), reply->len, &limits, &doc, e) < 0)
 		return err_wrap(e, "the executor's answer");
 	if (status != 200) {
-		detail = json_root(doc)->type == JSON_OBJECT ? json_get(json_root(doc), "detail") : NULL;
+		detail = json_root(doc)->type == JSON_OBJECT ? json_get(json_root(doc), "detail")
+							     : NULL;
 		return err_code(e, EPROTO, "the executor answers %d: %.200s", status,
 				detail && detail->type == JSON_STRING ? detail->string.bytes : "");
 	}
@@ -182,8 +191,12 @@ static int show(const struct act *a, int status, const struct buf *reply, struct
 
 static int send_action(struct act *a, const struct buf *body, struct err *e)
 {
-	struct client_request r = { .method = "POST", .path = "/execute_action", .key = a->record->key,
-				    .body = body->data, .body_len = body->len, .timeout_ms = -1 };
+	struct client_request r = { .method = "POST",
+				    .path = "/execute_action",
+				    .key = a->record->key,
+				    .body = body->data,
+				    .body_len = body->len,
+				    .timeout_ms = -1 };
 	autobuf struct buf reply = { 0 };
 	bool again = false;
 	int status;
@@ -191,7 +204,8 @@ static int send_action(struct act *a, const struct buf *body, struct err *e)
 	if (buf_check(body, e) < 0)
 		return -e->code;
 	if (a->args->timeout_ms)
-		r.timeout_ms = a->args->timeout_ms > INT32_MAX ? INT32_MAX : (int)a->args->timeout_ms;
+		r.timeout_ms = a->args->timeout_ms > INT32_MAX ? INT32_MAX
+							       : (int)a->args->timeout_ms;
 	if (a->fd < 0)
 		a->fd = client_connect(INADDR_LOOPBACK, a->record->host_port, CONNECT_MS, e);
 	if (a->fd < 0)
@@ -226,7 +240,8 @@ static int act(struct act *a, char **words, struct err *e)
 	autobuf struct buf body = { .limit = CONTENT_MAX * 2ul };
 
 	if (!a->record->host_port)
-		return err_code(e, ECONNREFUSED, "session %s has no port on this host", a->record->id);
+		return err_code(e, ECONNREFUSED, "session %s has no port on this host",
+				a->record->id);
 	if (!words[0])
 		return act_lines(a, e);
 	if (body_of_words(words, &body, e) < 0)
@@ -273,11 +288,13 @@ static int act_main(const struct command *c, int argc, char **argv)
 const struct command command_act = {
 	.name = "act",
 	.operands = "ID [run COMMAND | read PATH | write PATH]",
-	.summary = "Send an action, or JSON lines of actions, to a session, and print what it observed",
-	.examples = "  ohsandbox act 3fa9 run 'make -j2 && ./test'\n"
-		    "  ohsandbox act --text 3fa9 read /workspace/README.md\n"
-		    "  ohsandbox act 3fa9 write notes.txt < notes.txt\n"
-		    "  echo '{\"action\":\"run\",\"args\":{\"command\":\"pwd\"}}' | ohsandbox act 3fa9\n",
+	.summary =
+		"Send an action, or JSON lines of actions, to a session, and print what it observed",
+	.examples =
+		"  ohsandbox act 3fa9 run 'make -j2 && ./test'\n"
+		"  ohsandbox act --text 3fa9 read /workspace/README.md\n"
+		"  ohsandbox act 3fa9 write notes.txt < notes.txt\n"
+		"  echo '{\"action\":\"run\",\"args\":{\"command\":\"pwd\"}}' | ohsandbox act 3fa9\n",
 	.options = options,
 	.first_operand_ends = true,
 	.main = act_main,

@@ -15,8 +15,8 @@ int cli_help(const struct command *c)
 {
 	autobuf struct buf out = { 0 };
 
-	buf_printf(&out, "usage: ohsandbox %s [OPTION...]%s%s\n\n%s.\n\noptions:\n", c->name, c->operands ? " " : "",
-		   c->operands ? c->operands : "", c->summary);
+	buf_printf(&out, "usage: ohsandbox %s [OPTION...]%s%s\n\n%s.\n\noptions:\n", c->name,
+		   c->operands ? " " : "", c->operands ? c->operands : "", c->summary);
 	opts_describe(c->options, &out);
 	if (c->examples)
 		buf_printf(&out, "\nexamples:\n%s", c->examples);

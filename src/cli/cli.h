@@ -14,13 +14,13 @@
 
 enum {
 	EXIT_OK = 0,
-	EXIT_FAILED = 1,	/* of a command that runs nothing */
-	EXIT_USAGE = 2,		/* of a command that runs nothing */
-	EXIT_DEADLINE = 124,	/* run: the time was over */
-	EXIT_OURS = 125,	/* run: usage, refusal, our own failure */
+	EXIT_FAILED = 1,     /* of a command that runs nothing */
+	EXIT_USAGE = 2,	     /* of a command that runs nothing */
+	EXIT_DEADLINE = 124, /* run: the time was over */
+	EXIT_OURS = 125,     /* run: usage, refusal, our own failure */
 	EXIT_NOT_EXECUTABLE = 126,
 	EXIT_NOT_FOUND = 127,
-	EXIT_SIGNAL = 128,	/* plus the signal's number */
+	EXIT_SIGNAL = 128, /* plus the signal's number */
 };
 
 struct command {
@@ -29,9 +29,10 @@ struct command {
 	const char *summary;  /* one line, no full stop */
 	const char *examples; /* whole lines; shown by --help */
 	const struct opt *options;
-	bool runs_something;  /* usage errors are EXIT_OURS, not EXIT_USAGE */
+	bool runs_something;	 /* usage errors are EXIT_OURS, not EXIT_USAGE */
 	bool first_operand_ends; /* options stop at the first operand: the rest is the command's */
-	int (*main)(const struct command *c, int argc, char **argv); /* argv[0] is the command's name */
+	int (*main)(const struct command *c, int argc,
+		    char **argv); /* argv[0] is the command's name */
 };
 
 /* Each lives in the file of its name. */

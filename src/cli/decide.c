@@ -34,7 +34,7 @@ void decision_clear(struct decision *d)
 	host_free(d->host);
 	policy_free(d->policy);
 	free(d->state_path);
-	*d = (struct decision){ 0 };
+	*d = (struct decision) { 0 };
 }
 
 int decision_state(const struct decision *d, struct report *r, struct err *e)
@@ -57,6 +57,7 @@ void decision_warn(const struct decision *d)
 		if (d->plan->degraded & bit)
 			buf_printf(&names, "%s%s", names.len ? ", " : "", degraded_name(bit));
 	if (names.len)
-		log_info("this host cannot keep: %s (policy '%s' allows that; 'ohsandbox doctor' says why)",
-			 buf_str(&names), d->policy->name);
+		log_info(
+			"this host cannot keep: %s (policy '%s' allows that; 'ohsandbox doctor' says why)",
+			buf_str(&names), d->policy->name);
 }

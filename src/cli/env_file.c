@@ -16,8 +16,8 @@ static bool is_name(const char *text, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		char c = text[i];
 
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-		      c == '.' || c == '-'))
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		      c == '_' || c == '.' || c == '-'))
 			return false;
 	}
 	return true;
@@ -31,7 +31,8 @@ int env_add(const char *text, const char *(*lookup)(const char *name), char ***e
 	const char *value;
 
 	if (!is_name(text, len))
-		return err_code(e, EINVAL, "'%.*s' is no name of a variable", len < 40 ? (int)len : 40, text);
+		return err_code(e, EINVAL, "'%.*s' is no name of a variable",
+				len < 40 ? (int)len : 40, text);
 	if (strv_len(*env) >= ENV_COUNT_MAX)
 		return err_code(e, E2BIG, "more than %u variables", ENV_COUNT_MAX);
 	if (equals)
@@ -45,8 +46,8 @@ int env_add(const char *text, const char *(*lookup)(const char *name), char ***e
 	return strv_env_put(env, whole, e);
 }
 
-static int add_line(const char *text, size_t len, const char *(*lookup)(const char *name), char ***env,
-		    struct err *e)
+static int add_line(const char *text, size_t len, const char *(*lookup)(const char *name),
+		    char ***env, struct err *e)
 {
 	autofree char *copy = NULL;
 
@@ -60,8 +61,8 @@ static int add_line(const char *text, size_t len, const char *(*lookup)(const ch
 	return env_add(copy, lookup, env, e);
 }
 
-int env_file_parse(const char *text, size_t len, const char *where, const char *(*lookup)(const char *name),
-		   char ***env, struct err *e)
+int env_file_parse(const char *text, size_t len, const char *where,
+		   const char *(*lookup)(const char *name), char ***env, struct err *e)
 {
 	const char *end = text + len;
 	unsigned line = 1;

@@ -11,7 +11,8 @@
 
 /* Put "NAME=VALUE", or "NAME" for the caller's own value, which `lookup` answers for, into the
  * NULL-terminated heap list *env. A later one replaces an earlier one. */
-must_check int env_add(const char *text, const char *(*lookup)(const char *name), char ***env, struct err *e);
+must_check int env_add(const char *text, const char *(*lookup)(const char *name), char ***env,
+		       struct err *e);
 
 /* The same for every line of a file: all behind the first '=' as it stands (no quotes, no
  * expansion). Empty lines and those that start with '#' are skipped. `where` names the file in

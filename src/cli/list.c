@@ -12,7 +12,8 @@ struct list_args {
 };
 
 static const struct opt list_options[] = {
-	{ "json", 0, OPT_FLAG, offsetof(struct list_args, json), NULL, "an array of objects", NULL },
+	{ "json", 0, OPT_FLAG, offsetof(struct list_args, json), NULL, "an array of objects",
+	  NULL },
 	{ .kind = OPT_END },
 };
 
@@ -32,8 +33,8 @@ static void words(struct buf *out, char *const *list)
 
 static void one_line(struct buf *out, const struct record *r, bool alive)
 {
-	buf_printf(out, "%-12s %-8s %-21s %s", r->id, session_state_name(alive), r->created ? r->created : "-",
-		   r->path ? r->path : "-");
+	buf_printf(out, "%-12s %-8s %-21s %s", r->id, session_state_name(alive),
+		   r->created ? r->created : "-", r->path ? r->path : "-");
 	if (r->commit && *r->commit)
 		buf_printf(out, "@%.10s", r->commit);
 	words(out, r->command);
@@ -73,7 +74,8 @@ static int print_list(const struct command *c, bool json, struct err *e)
 	if (json)
 		jo_array(&l.jo, NULL);
 	else
-		buf_printf(&out, "%-12s %-8s %-21s %s\n", "ID", "STATE", "CREATED", "WORKSPACE, COMMAND");
+		buf_printf(&out, "%-12s %-8s %-21s %s\n", "ID", "STATE", "CREATED",
+			   "WORKSPACE, COMMAND");
 	r = session_each(state, each, &l, e);
 	if (r < 0)
 		return cli_fail(c, e);
@@ -147,7 +149,8 @@ const struct command command_show = {
 	.name = "show",
 	.operands = "ID",
 	.summary = "Show one session whole, its key too",
-	.examples = "  ohsandbox show 3fa9\n  ohsandbox show --json 3fa9 | jq -r .session_api_key\n",
+	.examples =
+		"  ohsandbox show 3fa9\n  ohsandbox show --json 3fa9 | jq -r .session_api_key\n",
 	.options = show_options,
 	.main = show_main,
 };

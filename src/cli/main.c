@@ -13,8 +13,8 @@
 #include "launch/relay.h"
 
 static const struct command *const commands[] = {
-	&command_run,  &command_start, &command_stop,	&command_list,	 &command_show,
-	&command_act,  &command_diff,  &command_policy, &command_doctor, &command_clean,
+	&command_run, &command_start, &command_stop,   &command_list,	&command_show,
+	&command_act, &command_diff,  &command_policy, &command_doctor, &command_clean,
 };
 
 static const char *command_name(const void *list, size_t i)
@@ -27,18 +27,22 @@ static int help(void)
 {
 	autobuf struct buf out = { 0 };
 
-	buf_puts(&out, "usage: ohsandbox COMMAND [OPTION...] [OPERAND...]\n\n"
-		       "Runs untrusted commands on git repositories, inside namespaces, over a copy-on-write\n"
-		       "view of the tree; nothing they do reaches the host.\n\ncommands:\n");
+	buf_puts(
+		&out,
+		"usage: ohsandbox COMMAND [OPTION...] [OPERAND...]\n\n"
+		"Runs untrusted commands on git repositories, inside namespaces, over a copy-on-write\n"
+		"view of the tree; nothing they do reaches the host.\n\ncommands:\n");
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		buf_printf(&out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
-	buf_puts(&out, "\nexamples:\n"
-		       "  ohsandbox run -- make check          run a command on a copy of this repository\n"
-		       "  ohsandbox run --keep -- ./fix.sh     keep what it changed, then: ohsandbox diff ID\n"
-		       "  ohsandbox run --net nat --user root -- apt-get install -y jq\n"
-		       "  ohsandbox start                      a session to send actions to; prints JSON\n"
-		       "  ohsandbox doctor                     what this host offers, and what it lacks\n"
-		       "\n'ohsandbox COMMAND --help' says more; 'man ohsandbox' says all.\n");
+	buf_puts(
+		&out,
+		"\nexamples:\n"
+		"  ohsandbox run -- make check          run a command on a copy of this repository\n"
+		"  ohsandbox run --keep -- ./fix.sh     keep what it changed, then: ohsandbox diff ID\n"
+		"  ohsandbox run --net nat --user root -- apt-get install -y jq\n"
+		"  ohsandbox start                      a session to send actions to; prints JSON\n"
+		"  ohsandbox doctor                     what this host offers, and what it lacks\n"
+		"\n'ohsandbox COMMAND --help' says more; 'man ohsandbox' says all.\n");
 	return cli_print(NULL, &out);
 }
 

@@ -39,7 +39,8 @@ static unsigned distance(const char *a, const char *b)
 	return d[n][m];
 }
 
-const char *nearest_name(const char *typed, const char *(*next)(const void *list, size_t i), const void *list)
+const char *nearest_name(const char *typed, const char *(*next)(const void *list, size_t i),
+			 const void *list)
 {
 	/* A third of the letters may be wrong; more is another word. */
 	unsigned best = (unsigned)strlen(typed) / 3 + 2;
@@ -120,10 +121,12 @@ static int take_long(struct scan *s, const char *text, struct err *e)
 			return take_with_value(s, o, equals ? equals + 1 : NULL, e);
 	if (len == 4 && memcmp(text, "help", 4) == 0)
 		return OPTS_HELP;
-	(void)snprintf(name, sizeof(name), "%.*s", (int)(len < NAME_MAX_BYTES ? len : NAME_MAX_BYTES), text);
+	(void)snprintf(name, sizeof(name), "%.*s",
+		       (int)(len < NAME_MAX_BYTES ? len : NAME_MAX_BYTES), text);
 	near = nearest_name(name, opt_name, s->table);
 	if (near)
-		return err_code(e, EINVAL, "unknown option '--%s'; did you mean '--%s'?", name, near);
+		return err_code(e, EINVAL, "unknown option '--%s'; did you mean '--%s'?", name,
+				near);
 	return err_code(e, EINVAL, "unknown option '--%s'", name);
 }
 
@@ -153,7 +156,8 @@ static int take_letters(struct scan *s, const char *text, struct err *e)
 	return 0;
 }
 
-int opts_parse(const struct opt *table, bool first_operand_ends, int argc, char **argv, void *into, struct err *e)
+int opts_parse(const struct opt *table, bool first_operand_ends, int argc, char **argv, void *into,
+	       struct err *e)
 {
 	struct scan s = { .table = table, .argv = argv, .argc = argc, .at = 1, .into = into };
 	struct err first = { 0 };
@@ -196,8 +200,8 @@ void opts_describe(const struct opt *table, struct buf *out)
 		char left[80];
 
 		(void)snprintf(left, sizeof(left), "%c%c%s --%s%s%s", o->letter ? '-' : ' ',
-			       o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name, o->value ? " " : "",
-			       o->value ? o->value : "");
+			       o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
+			       o->value ? " " : "", o->value ? o->value : "");
 		buf_printf(out, "  %-36s %s\n", left, o->help);
 	}
 	buf_puts(out, "  -h, --help                           show this\n");

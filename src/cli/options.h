@@ -36,12 +36,13 @@ enum { OPTS_HELP = -1000 }; /* --help or -h was met */
  * errno with *e naming the option: what is right behind that one is taken all the same, so that
  * --json holds for the refusal, too. argv[0] is skipped. With `first_operand_ends` everything from the first
  * operand on is left as it is. */
-must_check int opts_parse(const struct opt *table, bool first_operand_ends, int argc, char **argv, void *into,
-			  struct err *e);
+must_check int opts_parse(const struct opt *table, bool first_operand_ends, int argc, char **argv,
+			  void *into, struct err *e);
 
 /* The table as the help shows it. */
 void opts_describe(const struct opt *table, struct buf *out);
 
 /* The nearest name of a list to what was typed, or NULL where none is near. `next` gives the i-th
  * name and NULL behind the last. */
-const char *nearest_name(const char *typed, const char *(*next)(const void *list, size_t i), const void *list);
+const char *nearest_name(const char *typed, const char *(*next)(const void *list, size_t i),
+			 const void *list);

@@ -20,7 +20,7 @@ static uint64_t now_ns(void)
 
 void report_init(struct report *r)
 {
-	*r = (struct report){ .start_ns = now_ns() };
+	*r = (struct report) { .start_ns = now_ns() };
 	r->last_ns = r->start_ns;
 }
 
@@ -29,7 +29,7 @@ void report_stage(struct report *r, const char *name)
 	uint64_t now = now_ns();
 
 	if (r->n_stages < REPORT_STAGES_MAX)
-		r->stages[r->n_stages++] = (struct stage_time){ name, now - r->last_ns };
+		r->stages[r->n_stages++] = (struct stage_time) { name, now - r->last_ns };
 	r->last_ns = now;
 }
 
@@ -43,8 +43,9 @@ void report_stages(struct report *r, const struct stage_time *times, unsigned n)
 void report_outcome(struct report *r, const struct outcome *o)
 {
 	if (o->not_started) {
-		r->status = !o->exec_failed ? EXIT_OURS :
-			    o->failure.code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+		r->status = !o->exec_failed		? EXIT_OURS
+			    : o->failure.code == ENOENT ? EXIT_NOT_FOUND
+							: EXIT_NOT_EXECUTABLE;
 		return;
 	}
 	r->ran = true;
@@ -78,10 +79,10 @@ struct hit {
 
 static void hits(const struct report *r, struct hit out[HITS])
 {
-	out[0] = (struct hit){ "oom", r->hit_memory };
-	out[1] = (struct hit){ "pids", r->hit_pids };
-	out[2] = (struct hit){ "cpu", r->hit_cpu };
-	out[3] = (struct hit){ "timeout", r->hit_timeout };
+	out[0] = (struct hit) { "oom", r->hit_memory };
+	out[1] = (struct hit) { "pids", r->hit_pids };
+	out[2] = (struct hit) { "cpu", r->hit_cpu };
+	out[3] = (struct hit) { "timeout", r->hit_timeout };
 }
 
 static void json_changes(const struct report *r, struct json_out *o)
@@ -166,6 +167,7 @@ void report_line(const struct report *r, struct buf *out)
 void report_times(const struct report *r, struct buf *out)
 {
 	for (unsigned i = 0; i < r->n_stages; i++)
-		buf_printf(out, "ohsandbox: %-8s %9.3f ms\n", r->stages[i].name, as_ms(r->stages[i].ns));
+		buf_printf(out, "ohsandbox: %-8s %9.3f ms\n", r->stages[i].name,
+			   as_ms(r->stages[i].ns));
 	buf_printf(out, "ohsandbox: %-8s %9.3f ms\n", "all", as_ms(now_ns() - r->start_ns));
 }

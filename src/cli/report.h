@@ -15,9 +15,9 @@
 #define REPORT_STAGES_MAX 40
 
 struct report {
-	char id[13];	       /* "" where it never got that far */
-	bool ran;	       /* a command was started */
-	int status, signal;    /* exit status of ours; the command's signal or 0 */
+	char id[13];	    /* "" where it never got that far */
+	bool ran;	    /* a command was started */
+	int status, signal; /* exit status of ours; the command's signal or 0 */
 	struct stage_time stages[REPORT_STAGES_MAX];
 	unsigned n_stages;
 	uint64_t start_ns, last_ns;
@@ -25,7 +25,7 @@ struct report {
 	bool hit_memory, hit_pids, hit_cpu, hit_timeout;
 	bool has_changes, kept;
 	struct change_counts changes;
-	struct err error;      /* of ours; code 0: none */
+	struct err error; /* of ours; code 0: none */
 };
 
 void report_init(struct report *r);

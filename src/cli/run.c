@@ -61,7 +61,7 @@ static int fill_start(struct launch *l, struct ctl_start *start, struct err *e)
 {
 	struct run *run = l->command_arg;
 
-	*start = (struct ctl_start){ .tag = SUPERVISE_TAG, .argv = run->args.request.argv };
+	*start = (struct ctl_start) { .tag = SUPERVISE_TAG, .argv = run->args.request.argv };
 	if (l->plan->as_root)
 		start->flags |= CTL_START_ROOT;
 	if (run->args.request.tty) {
@@ -70,7 +70,8 @@ static int fill_start(struct launch *l, struct ctl_start *start, struct err *e)
 		relay_window(&start->rows, &start->cols);
 		return 0;
 	}
-	if (relay_pipes(&run->relay, launch_workload_uid(l), launch_workload_gid(l), run->session_ends, e) < 0)
+	if (relay_pipes(&run->relay, launch_workload_uid(l), launch_workload_gid(l),
+			run->session_ends, e) < 0)
 		return -e->code;
 	memcpy(start->fds, run->session_ends, sizeof(start->fds));
 	start->n_fds = 3;
@@ -95,7 +96,8 @@ static char *on_host(const char *name)
 		autofree char *file = str_fmt(&e, "%.*s/%s", (int)n, path, name);
 		struct stat st;
 
-		if (file && n && stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0)
+		if (file && n && stat(file, &st) == 0 && S_ISREG(st.st_mode) &&
+		    access(file, X_OK) == 0)
 			return take_ptr(&file);
 		path += n + (path[n] == ':');
 	}
@@ -114,14 +116,15 @@ static void explain(struct run *run)
 	if (o->failure.code == ENOENT)
 		host = on_host(name);
 	if (host)
-		(void)err_code(&run->report.error, ENOENT,
-			       "'%s' is not in the session; the host has it at '%s': see --toolchains and --mount", name,
-			       host);
+		(void)err_code(
+			&run->report.error, ENOENT,
+			"'%s' is not in the session; the host has it at '%s': see --toolchains and --mount",
+			name, host);
 	else if (o->failure.code == ENOENT)
 		(void)err_code(&run->report.error, ENOENT, "'%s' is not in the session", name);
 	else
-		(void)err_code(&run->report.error, o->failure.code, "'%s' cannot be executed: %s", name,
-			       strerror(o->failure.code));
+		(void)err_code(&run->report.error, o->failure.code, "'%s' cannot be executed: %s",
+			       name, strerror(o->failure.code));
 }
 
 static void note_left_out(const struct run *run)
@@ -145,7 +148,8 @@ static int take_stock(struct run *run, struct err *e)
 	if (s->record.n_groups && cgroup_usage(&s->record, &u, e) < 0)
 		return -e->code;
 	r->cpu_ms = u.cpu_ms ? u.cpu_ms : run->outcome.cpu_us / 1000;
-	r->peak_memory_bytes = u.peak_memory_bytes ? u.peak_memory_bytes : run->outcome.peak_rss_bytes;
+	r->peak_memory_bytes = u.peak_memory_bytes ? u.peak_memory_bytes
+						   : run->outcome.peak_rss_bytes;
 	r->hit_memory = u.hit_memory;
 	r->hit_pids = u.hit_pids;
 	r->hit_cpu = u.hit_cpu;
@@ -164,8 +168,8 @@ static int watch(struct run *run, struct err *e)
 	int r;
 
 	note_left_out(run);
-	r = supervise(&run->launch, &run->relay, run->launch.signals, timeout == LIMIT_NONE ? 0 : timeout,
-		      &run->outcome, e);
+	r = supervise(&run->launch, &run->relay, run->launch.signals,
+		      timeout == LIMIT_NONE ? 0 : timeout, &run->outcome, e);
 	report_stage(&run->report, "command");
 	report_outcome(&run->report, &run->outcome);
 	if (run->outcome.not_started)
@@ -203,7 +207,8 @@ static int live(struct run *run, struct err *e)
 	r = watch(run, e);
 	relay_restore(&run->relay);
 	run->report.kept = run->args.request.keep && run->report.has_changes;
-	if (lifecycle_down(run->launch.session, !run->report.kept, r < 0 ? &later : e) < 0 && r == 0)
+	if (lifecycle_down(run->launch.session, !run->report.kept, r < 0 ? &later : e) < 0 &&
+	    r == 0)
 		r = -e->code;
 	report_stage(&run->report, "down");
 	supervise_drain(&run->relay, run->launch.signals, &run->outcome);
@@ -239,7 +244,8 @@ static void say(const struct run *run)
 	buf_reset(&out);
 	report_json(r, &out);
 	if (buf_check(&out, &e) < 0 ||
-	    io_write_all(run->args.json_fd >= 0 ? run->args.json_fd : STDERR_FILENO, out.data, out.len, &e) < 0)
+	    io_write_all(run->args.json_fd >= 0 ? run->args.json_fd : STDERR_FILENO, out.data,
+			 out.len, &e) < 0)
 		log_error("--json: %s", e.text);
 }
 
@@ -284,7 +290,8 @@ static int run_all(struct run *run, char **argv, struct err *e)
 	run->args.request.tty = !run->args.no_tty && relay_has_terminal();
 	run->args.request.ends_with_us = true;
 	if (!argv[0])
-		return err_code(e, EINVAL, "run: a command is missing ('ohsandbox run --help' says more)");
+		return err_code(e, EINVAL,
+				"run: a command is missing ('ohsandbox run --help' says more)");
 	if (strv_extend(&run->args.request.argv, argv, e) < 0 ||
 	    decide(&run->args, &run->report, &run->decision, e) < 0)
 		return -e->code;

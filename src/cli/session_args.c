@@ -154,7 +154,8 @@ static int parse_publish(char *text, struct publish *p, struct err *e)
 	inside = strchr(port, ':');
 	if (inside)
 		*inside++ = '\0';
-	if (take_port(port, &p->port, e) < 0 || take_port(inside ? inside : port, &p->inside, e) < 0)
+	if (take_port(port, &p->port, e) < 0 ||
+	    take_port(inside ? inside : port, &p->inside, e) < 0)
 		return -e->code;
 	p->address = str_dup(address, e);
 	return p->address ? 0 : -e->code;
@@ -255,9 +256,9 @@ void session_args_init(struct session_args *a)
 {
 	const char *term = getenv("TERM");
 
-	*a = (struct session_args){ .json_fd = -1 };
+	*a = (struct session_args) { .json_fd = -1 };
 	a->request.net = -1;
-	a->request.limits = (struct limits){
+	a->request.limits = (struct limits) {
 		.memory_bytes = LIMIT_NONE,
 		.swap_bytes = LIMIT_NONE,
 		.cpu_milli = LIMIT_NONE,
@@ -277,9 +278,10 @@ static int repository_around(struct request *r, const char *start, struct err *e
 	int found = worktree_discover(start, &r->path, &r->subdir, e);
 
 	if (found == -ENOENT)
-		return err_code(e, ENOENT,
-				"'%s' is in no git repository; name one with --repo, or take a plain directory with --dir",
-				start);
+		return err_code(
+			e, ENOENT,
+			"'%s' is in no git repository; name one with --repo, or take a plain directory with --dir",
+			start);
 	return found < 0 ? found : 0;
 }
 

@@ -17,36 +17,58 @@ struct session_args {
 };
 
 /* Rows of the option table that both commands hold; used as the beginning of one. */
-#define SESSION_OPTIONS                                                                                       \
-	SESSION_TEXT("repo", 0, repo, "DIR", "the repository (default: the one around this directory)"),      \
-	SESSION_CALL("rev", 'r', session_take_rev, "REV", "its revision (default: HEAD)"),                    \
-	SESSION_FLAG("dirty", 0, request.dirty, "carry uncommitted and untracked files over"),                \
-	SESSION_FLAG("trust-repo", 0, request.trust_repo, "take a repository that is somebody else's"),       \
-	SESSION_TEXT("dir", 0, dir, "DIR", "a directory that is no repository, copy-on-write"),               \
-	SESSION_FLAG("empty", 0, empty, "an empty workspace"),                                                \
-	SESSION_CALL("workdir", 'w', session_take_workdir, "DIR", "where it starts, inside"),                 \
-	SESSION_CALL("memory", 'm', session_take_memory, "SIZE", "bytes, or 512M, 2G"),                       \
-	SESSION_CALL("swap", 0, session_take_swap, "SIZE", "swap besides the memory"),                        \
-	SESSION_CALL("cpus", 0, session_take_cpus, "N", "processors, such as 1.5"),                           \
-	SESSION_CALL("pids", 0, session_take_pids, "N", "processes and threads"),                             \
-	SESSION_CALL("timeout", 't', session_take_timeout, "TIME", "seconds, or 500ms, 5m, 2h"),              \
-	SESSION_CALL("net", 0, session_take_net, "none|nat", "no way out, or out through the host"),          \
-	SESSION_CALL("publish", 'p', session_take_publish, "[ADDR:]PORT[:INSIDE]", "make a port reachable"),  \
-	SESSION_TEXT("policy", 0, policy, "NAME|FILE", "what it may do; see ohsandbox-policy(5)"),            \
-	SESSION_CALL("user", 'u', session_take_user, "NAME|root", "who it is, inside"),                       \
-	SESSION_CALL("hostname", 0, session_take_hostname, "NAME", "its host name"),                          \
-	SESSION_CALL("mount", 0, session_take_mount, "HOST:INSIDE[:ro|:cow]", "more of the host"),            \
-	SESSION_FLAG("toolchains", 0, request.toolchains, "rustup, pyenv, nvm, go off your PATH, read-only"), \
-	SESSION_CALL("env", 'e', session_take_env, "NAME[=VALUE]", "a variable; NAME alone: your value"),     \
-	SESSION_CALL("env-file", 0, session_take_env_file, "FILE", "variables, one a line"),                  \
-	SESSION_FLAG("keep", 'k', request.keep, "keep its layers when it ends"),                              \
-	SESSION_FLAG("quiet", 'q', quiet, "no summary"),                                                      \
-	SESSION_FLAG("verbose", 'v', verbose, "each stage with its duration"),                                \
-	SESSION_FLAG("dry-run", 'n', dry_run, "print the plan as JSON and do nothing")
+#define SESSION_OPTIONS                                                                            \
+	SESSION_TEXT("repo", 0, repo, "DIR",                                                       \
+		     "the repository (default: the one around this directory)"),                   \
+		SESSION_CALL("rev", 'r', session_take_rev, "REV", "its revision (default: HEAD)"), \
+		SESSION_FLAG("dirty", 0, request.dirty,                                            \
+			     "carry uncommitted and untracked files over"),                        \
+		SESSION_FLAG("trust-repo", 0, request.trust_repo,                                  \
+			     "take a repository that is somebody else's"),                         \
+		SESSION_TEXT("dir", 0, dir, "DIR",                                                 \
+			     "a directory that is no repository, copy-on-write"),                  \
+		SESSION_FLAG("empty", 0, empty, "an empty workspace"),                             \
+		SESSION_CALL("workdir", 'w', session_take_workdir, "DIR",                          \
+			     "where it starts, inside"),                                           \
+		SESSION_CALL("memory", 'm', session_take_memory, "SIZE", "bytes, or 512M, 2G"),    \
+		SESSION_CALL("swap", 0, session_take_swap, "SIZE", "swap besides the memory"),     \
+		SESSION_CALL("cpus", 0, session_take_cpus, "N", "processors, such as 1.5"),        \
+		SESSION_CALL("pids", 0, session_take_pids, "N", "processes and threads"),          \
+		SESSION_CALL("timeout", 't', session_take_timeout, "TIME",                         \
+			     "seconds, or 500ms, 5m, 2h"),                                         \
+		SESSION_CALL("net", 0, session_take_net, "none|nat",                               \
+			     "no way out, or out through the host"),                               \
+		SESSION_CALL("publish", 'p', session_take_publish, "[ADDR:]PORT[:INSIDE]",         \
+			     "make a port reachable"),                                             \
+		SESSION_TEXT("policy", 0, policy, "NAME|FILE",                                     \
+			     "what it may do; see ohsandbox-policy(5)"),                           \
+		SESSION_CALL("user", 'u', session_take_user, "NAME|root", "who it is, inside"),    \
+		SESSION_CALL("hostname", 0, session_take_hostname, "NAME", "its host name"),       \
+		SESSION_CALL("mount", 0, session_take_mount, "HOST:INSIDE[:ro|:cow]",              \
+			     "more of the host"),                                                  \
+		SESSION_FLAG("toolchains", 0, request.toolchains,                                  \
+			     "rustup, pyenv, nvm, go off your PATH, read-only"),                   \
+		SESSION_CALL("env", 'e', session_take_env, "NAME[=VALUE]",                         \
+			     "a variable; NAME alone: your value"),                                \
+		SESSION_CALL("env-file", 0, session_take_env_file, "FILE",                         \
+			     "variables, one a line"),                                             \
+		SESSION_FLAG("keep", 'k', request.keep, "keep its layers when it ends"),           \
+		SESSION_FLAG("quiet", 'q', quiet, "no summary"),                                   \
+		SESSION_FLAG("verbose", 'v', verbose, "each stage with its duration"),             \
+		SESSION_FLAG("dry-run", 'n', dry_run, "print the plan as JSON and do nothing")
 
-#define SESSION_FLAG(n, l, field, h) { n, l, OPT_FLAG, offsetof(struct session_args, field), NULL, h, NULL }
-#define SESSION_TEXT(n, l, field, v, h) { n, l, OPT_TEXT, offsetof(struct session_args, field), v, h, NULL }
-#define SESSION_CALL(n, l, f, v, h) { n, l, OPT_CALL, 0, v, h, f }
+#define SESSION_FLAG(n, l, field, h)                                                \
+	{                                                                           \
+		n, l, OPT_FLAG, offsetof(struct session_args, field), NULL, h, NULL \
+	}
+#define SESSION_TEXT(n, l, field, v, h)                                          \
+	{                                                                        \
+		n, l, OPT_TEXT, offsetof(struct session_args, field), v, h, NULL \
+	}
+#define SESSION_CALL(n, l, f, v, h)        \
+	{                                  \
+		n, l, OPT_CALL, 0, v, h, f \
+	}
 
 int session_take_rev(void *into, const char *value, struct err *e);
 int session_take_workdir(void *into, const char *value, struct err *e);

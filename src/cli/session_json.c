@@ -25,8 +25,9 @@ static void endpoints(struct json_out *o, const struct record *r, bool alive)
 	if (alive && r->host_port)
 		(void)snprintf(url, sizeof(url), "http://localhost:%u", r->host_port);
 	if (alive && r->address)
-		(void)snprintf(address, sizeof(address), "%u.%u.%u.%u:%u", r->address >> 24, r->address >> 16 & 255,
-			       r->address >> 8 & 255, r->address & 255, r->port);
+		(void)snprintf(address, sizeof(address), "%u.%u.%u.%u:%u", r->address >> 24,
+			       r->address >> 16 & 255, r->address >> 8 & 255, r->address & 255,
+			       r->port);
 	jo_string(o, "url", url[0] ? url : NULL);
 	jo_string(o, "address", address[0] ? address : NULL);
 }
@@ -52,7 +53,8 @@ static void details(struct json_out *o, const struct record *r)
 		jo_null(o, "init_pid");
 }
 
-void session_json(struct json_out *o, const char *key, const struct record *r, bool alive, bool whole)
+void session_json(struct json_out *o, const char *key, const struct record *r, bool alive,
+		  bool whole)
 {
 	jo_object(o, key);
 	jo_string(o, "id", r->id);

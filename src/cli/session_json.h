@@ -8,7 +8,8 @@
 #include "session/session.h"
 
 /* One object. `whole` adds what only `show` has: the key, the layers, the command. */
-void session_json(struct json_out *o, const char *key, const struct record *r, bool alive, bool whole);
+void session_json(struct json_out *o, const char *key, const struct record *r, bool alive,
+		  bool whole);
 
 /* "running", or "kept" for layers without processes. */
 const char *session_state_name(bool alive);

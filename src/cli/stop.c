@@ -14,7 +14,8 @@ struct stop_args {
 };
 
 static const struct opt options[] = {
-	{ "keep", 'k', OPT_FLAG, offsetof(struct stop_args, keep), NULL, "keep its layers, for 'diff'", NULL },
+	{ "keep", 'k', OPT_FLAG, offsetof(struct stop_args, keep), NULL,
+	  "keep its layers, for 'diff'", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct stop_args, all), NULL, "every session", NULL },
 	{ .kind = OPT_END },
 };
@@ -88,7 +89,8 @@ const struct command command_stop = {
 	.name = "stop",
 	.operands = "ID...",
 	.summary = "End sessions, and remove their layers unless they are to be kept",
-	.examples = "  ohsandbox stop 3fa9\n  ohsandbox stop --keep 3fa9 && ohsandbox diff 3fa9\n  ohsandbox stop --all\n",
+	.examples =
+		"  ohsandbox stop 3fa9\n  ohsandbox stop --keep 3fa9 && ohsandbox diff 3fa9\n  ohsandbox stop --all\n",
 	.options = options,
 	.main = stop_main,
 };

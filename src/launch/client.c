@@ -51,7 +51,8 @@ static bool value_is(const char *value, const char *stop, const char *text)
 static int parse_status(const char *line, const char *stop, unsigned *status, struct err *e)
 {
 	/* HTTP/1.1 200 OK */
-	if (stop - line < 12 || (memcmp(line, "HTTP/1.1 ", 9) != 0 && memcmp(line, "HTTP/1.0 ", 9) != 0))
+	if (stop - line < 12 ||
+	    (memcmp(line, "HTTP/1.1 ", 9) != 0 && memcmp(line, "HTTP/1.0 ", 9) != 0))
 		return err_code(e, EPROTO, "the reply is no HTTP");
 	*status = 0;
 	for (int i = 9; i < 12; i++) {
@@ -112,7 +113,8 @@ int client_parse_head(const char *bytes, size_t len, struct client_head *out, st
 	const char *stop;
 
 	if (!whole && len >= CLIENT_HEAD_MAX)
-		return err_code(e, EFBIG, "the reply's head is larger than %u bytes", CLIENT_HEAD_MAX);
+		return err_code(e, EFBIG, "the reply's head is larger than %u bytes",
+				CLIENT_HEAD_MAX);
 	if (!whole)
 		return 0;
 	end = whole + 2;
@@ -162,7 +164,8 @@ static int64_t chunk_size(const char *line, const char *stop)
 	return size;
 }
 
-int client_parse_chunk(const char *bytes, size_t len, const char **data, size_t *n, size_t *used, struct err *e)
+int client_parse_chunk(const char *bytes, size_t len, const char **data, size_t *n, size_t *used,
+		       struct err *e)
 {
 	const char *end = bytes + len;
 	const char *stop = len ? line_end(bytes, end) : NULL;
@@ -282,7 +285,9 @@ static int receive(struct exchange *x, struct err *e)
 			return buf_check(&x->in, e);
 		}
 		if (n == 0)
-			return err_code(e, EPROTO, "the executor closed the connection in the middle of its answer");
+			return err_code(
+				e, EPROTO,
+				"the executor closed the connection in the middle of its answer");
 		if (errno != EAGAIN && errno != EINTR)
 			return err_errno(e, "receive");
 		if (wait_for(x->fd, POLLIN, x->deadline_ms, e) < 0)
@@ -305,7 +310,8 @@ static int send_request(struct exchange *x, const struct client_request *r, stru
 	if (r->key)
 		buf_printf(&out, "X-Session-API-Key: %s\r\n", r->key);
 	if (r->body)
-		buf_printf(&out, "Content-Type: application/json\r\nContent-Length: %zu\r\n", r->body_len);
+		buf_printf(&out, "Content-Type: application/json\r\nContent-Length: %zu\r\n",
+			   r->body_len);
 	buf_puts(&out, "\r\n");
 	if (r->body)
 		buf_add(&out, r->body, r->body_len);
@@ -353,7 +359,8 @@ static int read_chunks(struct exchange *x, struct buf *body, struct err *e)
 		}
 		total += n;
 		if (total > CLIENT_BODY_MAX)
-			return err_code(e, EFBIG, "the reply is larger than %u bytes", CLIENT_BODY_MAX);
+			return err_code(e, EFBIG, "the reply is larger than %u bytes",
+					CLIENT_BODY_MAX);
 		buf_add(body, data, n);
 		consume(&x->in, used);
 		if (r == 2)
@@ -361,7 +368,8 @@ static int read_chunks(struct exchange *x, struct buf *body, struct err *e)
 	}
 }
 
-static int read_body(struct exchange *x, const struct client_head *h, struct buf *body, struct err *e)
+static int read_body(struct exchange *x, const struct client_head *h, struct buf *body,
+		     struct err *e)
 {
 	if (h->chunked)
 		return read_chunks(x, body, e);
@@ -375,9 +383,11 @@ static int read_body(struct exchange *x, const struct client_head *h, struct buf
 	return buf_check(body, e);
 }
 
-int client_exchange(int fd, const struct client_request *r, struct buf *body, bool *again, struct err *e)
+int client_exchange(int fd, const struct client_request *r, struct buf *body, bool *again,
+		    struct err *e)
 {
-	struct exchange x = { .fd = fd, .in = { .limit = CLIENT_HEAD_MAX + CLIENT_BODY_MAX + PIECE_BYTES } };
+	struct exchange x = { .fd = fd,
+			      .in = { .limit = CLIENT_HEAD_MAX + CLIENT_BODY_MAX + PIECE_BYTES } };
 	struct client_head h = { 0 };
 	int result;
 

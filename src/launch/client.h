@@ -25,19 +25,20 @@ struct client_head {
 };
 
 /* Read a reply's head. 1 and *out filled, 0 where more bytes are needed, -EPROTO or -EFBIG. Pure. */
-must_check int client_parse_head(const char *bytes, size_t len, struct client_head *out, struct err *e);
+must_check int client_parse_head(const char *bytes, size_t len, struct client_head *out,
+				 struct err *e);
 
 /* Take one piece of a chunked body out of `bytes`: *used bytes are done with, `data` of them with
  * `n` bytes are body. 1 a piece, 2 the end, 0 where more bytes are needed, or -EPROTO. Pure. */
-must_check int client_parse_chunk(const char *bytes, size_t len, const char **data, size_t *n, size_t *used,
-				  struct err *e);
+must_check int client_parse_chunk(const char *bytes, size_t len, const char **data, size_t *n,
+				  size_t *used, struct err *e);
 
 struct client_request {
 	const char *method, *path; /* "POST", "/execute_action" */
 	const char *key;	   /* the session's, or NULL */
 	const char *body;	   /* JSON, or NULL */
 	size_t body_len;
-	int timeout_ms;		   /* for the whole exchange; -1: none */
+	int timeout_ms; /* for the whole exchange; -1: none */
 };
 
 /* Connect to an IPv4 address in host order. Returns an fd. */
@@ -45,5 +46,5 @@ must_check int client_connect(uint32_t address, uint16_t port, int timeout_ms, s
 
 /* One request, one reply. Returns the status; the body is appended to `body`. *again says whether
  * the connection is good for another request. */
-must_check int client_exchange(int fd, const struct client_request *r, struct buf *body, bool *again,
-			       struct err *e);
+must_check int client_exchange(int fd, const struct client_request *r, struct buf *body,
+			       bool *again, struct err *e);

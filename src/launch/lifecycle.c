@@ -61,7 +61,8 @@ static bool hook_is(const char *variable, const char *when, const char *stage)
 		return false;
 	if (!name)
 		return str_eq(when, "after") && str_eq(value, stage);
-	return (size_t)(name - value) == strlen(when) && str_starts(value, when) && str_eq(name + 1, stage);
+	return (size_t)(name - value) == strlen(when) && str_starts(value, when) &&
+	       str_eq(name + 1, stage);
 }
 
 static int test_hook(const char *when, const char *stage, struct err *e)
@@ -77,11 +78,17 @@ static int test_hook(const char *when, const char *stage, struct err *e)
 
 void launch_init(struct launch *l, int state, struct plan *plan)
 {
-	*l = (struct launch){ .plan = plan, .state = state, .base = BASE_NONE, .signals = -1, .gate = -1, .ctl = -1,
+	*l = (struct launch) { .plan = plan,
+			       .state = state,
+			       .base = BASE_NONE,
+			       .signals = -1,
+			       .gate = -1,
+			       .ctl = -1,
 			       .pidfd = -1 };
 	l->cgroup.dir = l->cgroup.work_dir = -1;
 	l->inside.userns = l->inside.owner_userns = -1;
-	l->inside.gate = l->inside.gate_host = l->inside.ctl = l->inside.program = l->inside.lock = -1;
+	l->inside.gate = l->inside.gate_host = l->inside.ctl = l->inside.program = l->inside.lock =
+		-1;
 	l->record.slot = SESSION_NO_SLOT;
 }
 
@@ -89,9 +96,10 @@ static int one_up(struct launch *l, const struct stage *s, struct err *e)
 {
 	uint64_t start = now_ns();
 
-	if (test_hook("before", s->name, e) < 0 || s->up(l, e) < 0 || test_hook("after", s->name, e) < 0)
+	if (test_hook("before", s->name, e) < 0 || s->up(l, e) < 0 ||
+	    test_hook("after", s->name, e) < 0)
 		return -e->code;
-	l->times[l->n_times++] = (struct stage_time){ s->name, now_ns() - start };
+	l->times[l->n_times++] = (struct stage_time) { s->name, now_ns() - start };
 	return 0;
 }
 
@@ -105,7 +113,8 @@ static int walk_down(const struct ending *x, size_t n, struct err *e)
 
 		if (!stages[n].down || stages[n].down(x, &here) >= 0)
 			continue;
-		(void)err_wrap(&here, "session %s: end of stage '%s'", x->record->id, stages[n].name);
+		(void)err_wrap(&here, "session %s: end of stage '%s'", x->record->id,
+			       stages[n].name);
 		err_keep(&first, &here);
 	}
 	if (!first.code)
@@ -126,7 +135,8 @@ static void roll_back(struct launch *l, size_t reached)
 
 int lifecycle_up(struct launch *l, struct err *e)
 {
-	_Static_assert(ARRAY_LEN(stages) <= LIFECYCLE_STAGES_MAX, "the times of all stages have room");
+	_Static_assert(ARRAY_LEN(stages) <= LIFECYCLE_STAGES_MAX,
+		       "the times of all stages have room");
 
 	for (size_t i = 0; i < ARRAY_LEN(stages); i++) {
 		if (one_up(l, &stages[i], e) < 0) {
@@ -194,8 +204,8 @@ int lifecycle_sweep(int state, struct err *e)
 void launch_clear(struct launch *l)
 {
 	struct inside *in = &l->inside;
-	int *const fds[] = { &l->signals, &l->gate, &l->ctl, &l->pidfd, &in->userns, &in->owner_userns, &in->gate, &in->ctl,
-			     &in->program };
+	int *const fds[] = { &l->signals,	&l->gate,  &l->ctl,  &l->pidfd,	  &in->userns,
+			     &in->owner_userns, &in->gate, &in->ctl, &in->program };
 
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
 		drop_fd(fds[i]);

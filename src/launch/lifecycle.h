@@ -31,8 +31,8 @@ struct stage_time {
 /* A session on its way up, and what its supervisor holds of it. */
 struct launch {
 	struct plan *plan;
-	int state;		  /* fd of the state directory; the caller's */
-	bool stays;		  /* it outlives us */
+	int state;  /* fd of the state directory; the caller's */
+	bool stays; /* it outlives us */
 	/* Fills in the order to start the command, which is sent with the boot message, so that init
 	 * need not ask. What it points to and its descriptors stay its maker's. NULL: no command. */
 	int (*command)(struct launch *l, struct ctl_start *start, struct err *e);
@@ -40,14 +40,14 @@ struct launch {
 
 	struct base base;
 	char *skeleton;
-	struct record record;	  /* as the session will have it; `session` owns a copy */
-	struct session *session;  /* NULL until there is one */
+	struct record record;	 /* as the session will have it; `session` owns a copy */
+	struct session *session; /* NULL until there is one */
 	struct cgroup cgroup;
 	int listeners[LISTEN_LOOPBACK_MAX], publish[LIFECYCLE_PUBLISH_MAX];
 	unsigned n_listeners, n_publish;
 	struct inside inside;
-	int signals;		  /* supervise_signals(); -1 as long as nothing is to be undone */
-	int gate, ctl;		  /* our ends */
+	int signals;   /* supervise_signals(); -1 as long as nothing is to be undone */
+	int gate, ctl; /* our ends */
 	pid_t pid;
 	int pidfd;
 

@@ -28,7 +28,8 @@ static int listener(const union address *a, socklen_t len)
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
 		return -errno;
 	/* An IPv6 listener that also takes IPv4 would clash with the other one. */
-	if (a->any.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0)
+	if (a->any.sa_family == AF_INET6 &&
+	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0)
 		return -errno;
 	if (bind(fd, &a->any, len) < 0 || listen(fd, BACKLOG) < 0)
 		return -errno;
@@ -37,7 +38,8 @@ static int listener(const union address *a, socklen_t len)
 
 static int loopback4(uint16_t *port)
 {
-	union address a = { .v4 = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) } };
+	union address a = { .v4 = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) } };
 	socklen_t len = sizeof(a);
 	autoclose int fd = listener(&a, sizeof(a.v4));
 
@@ -104,6 +106,7 @@ int listen_publish(const struct publish *p, struct err *e)
 		return err_code(e, EINVAL, "publish: '%s' is no address", p->address);
 	}
 	if (fd < 0)
-		return err_code(e, -fd, "publish %s port %u: %s", p->address, p->port, strerror(-fd));
+		return err_code(e, -fd, "publish %s port %u: %s", p->address, p->port,
+				strerror(-fd));
 	return fd;
 }

@@ -21,7 +21,7 @@
 
 void pump_init(struct pump *p)
 {
-	*p = (struct pump){ .from = -1, .to = -1, .from_slot = -1, .to_slot = -1 };
+	*p = (struct pump) { .from = -1, .to = -1, .from_slot = -1, .to_slot = -1 };
 }
 
 void pump_from(struct pump *p, int fd, enum pump_end end)
@@ -82,7 +82,7 @@ void pump_to_caller(struct pump *p, int fd)
 
 static int wait_for(struct pollfd *polls, size_t *at, int fd, short events)
 {
-	polls[*at] = (struct pollfd){ .fd = fd, .events = events };
+	polls[*at] = (struct pollfd) { .fd = fd, .events = events };
 	return (int)(*at)++;
 }
 

@@ -28,7 +28,8 @@ int relay_check(struct err *e)
 		/* O_PATH: what the caller closed stays unusable, and the number is taken. The lowest free
 		 * number is this one, as those below it are open. */
 		if (open("/dev/null", O_PATH) != fd)
-			return err_errno(e, "open '/dev/null' in the place of a closed %s", stream_name[fd]);
+			return err_errno(e, "open '/dev/null' in the place of a closed %s",
+					 stream_name[fd]);
 	}
 	return 0;
 }
@@ -40,7 +41,7 @@ bool relay_has_terminal(void)
 
 void relay_init(struct relay *r)
 {
-	*r = (struct relay){ .master = -1 };
+	*r = (struct relay) { .master = -1 };
 	for (int i = 0; i < PUMP_COUNT; i++)
 		pump_init(&r->pump[i]);
 }
@@ -185,7 +186,8 @@ static void settle(struct relay *r, int i, int result, const struct err *e)
 	struct pump *p = &r->pump[i];
 	struct stat st;
 
-	if (result == PUMP_BROKEN && i != PUMP_IN && e->code != EPIPE && e->code != EIO && !r->failed.code) {
+	if (result == PUMP_BROKEN && i != PUMP_IN && e->code != EPIPE && e->code != EIO &&
+	    !r->failed.code) {
 		r->failed = *e;
 		(void)err_wrap(&r->failed, "%s", stream_name[i]);
 	}

@@ -25,13 +25,13 @@ enum { PUMP_IN, PUMP_OUT, PUMP_ERR, PUMP_COUNT };
 
 struct relay {
 	struct pump pump[PUMP_COUNT];
-	bool wants_tty;	 /* the session's terminal is still to come */
+	bool wants_tty; /* the session's terminal is still to come */
 	bool tty;
 	bool hung_up;	 /* tty: the caller's terminal is gone */
 	bool background; /* the caller's terminal has input, but for somebody else */
 	bool raw;	 /* tty: `before` has to be put back */
 	struct termios before;
-	int master;	/* tty: the session's end, ours; -1 */
+	int master;	   /* tty: the session's end, ours; -1 */
 	struct err failed; /* output that could not be written, other than to a closed pipe */
 };
 

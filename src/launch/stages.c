@@ -99,16 +99,18 @@ static int describe(struct launch *l, struct record *r, struct err *e)
 	const struct plan *p = l->plan;
 	const struct request *q = p->request;
 
-	if (copy_text(&r->workspace_kind, workspace_kinds[q->kind], e) < 0 || copy_text(&r->path, q->path, e) < 0 ||
-	    copy_text(&r->subdir, q->subdir, e) < 0 || copy_text(&r->rev, q->rev, e) < 0 ||
-	    copy_text(&r->policy, p->policy->name, e) < 0 ||
-	    copy_text(&r->policy_digest, p->policy->digest, e) < 0 || copy_text(&r->user, p->user.name, e) < 0)
+	if (copy_text(&r->workspace_kind, workspace_kinds[q->kind], e) < 0 ||
+	    copy_text(&r->path, q->path, e) < 0 || copy_text(&r->subdir, q->subdir, e) < 0 ||
+	    copy_text(&r->rev, q->rev, e) < 0 || copy_text(&r->policy, p->policy->name, e) < 0 ||
+	    copy_text(&r->policy_digest, p->policy->digest, e) < 0 ||
+	    copy_text(&r->user, p->user.name, e) < 0)
 		return -e->code;
 	if (q->argv && strv_extend(&r->command, q->argv, e) < 0)
 		return -e->code;
 	if (q->kind != WORKSPACE_REPO)
 		return 0;
-	if (copy_text(&r->commit, l->base.commit, e) < 0 || copy_text(&r->repo_id, l->base.repo_id, e) < 0)
+	if (copy_text(&r->commit, l->base.commit, e) < 0 ||
+	    copy_text(&r->repo_id, l->base.repo_id, e) < 0)
 		return -e->code;
 	for (unsigned i = 0; i < l->base.n_layers; i++)
 		if (strv_add(&r->layers_workspace, l->base.layers[i], e) < 0)
@@ -220,7 +222,8 @@ int stage_cgroup_up(struct launch *l, struct err *e)
 {
 	if (!l->record.n_groups)
 		return 0;
-	return cgroup_up(l->plan, &l->session->record, seen_from_host(&l->inside, l->inside.init_uid), &l->cgroup, e);
+	return cgroup_up(l->plan, &l->session->record,
+			 seen_from_host(&l->inside, l->inside.init_uid), &l->cgroup, e);
 }
 
 int stage_cgroup_down(const struct ending *x, struct err *e)

@@ -28,20 +28,24 @@ uid_t launch_workload_uid(const struct launch *l)
 {
 	const struct id_map *m = &l->inside.session_uids;
 
-	return l->plan->ids == IDS_ROOT ? m->range[0].outside - m->range[0].inside + l->plan->user.uid : (uid_t)-1;
+	return l->plan->ids == IDS_ROOT
+		       ? m->range[0].outside - m->range[0].inside + l->plan->user.uid
+		       : (uid_t)-1;
 }
 
 gid_t launch_workload_gid(const struct launch *l)
 {
 	const struct id_map *m = &l->inside.session_gids;
 
-	return l->plan->ids == IDS_ROOT ? m->range[0].outside - m->range[0].inside + l->plan->user.gid : (gid_t)-1;
+	return l->plan->ids == IDS_ROOT
+		       ? m->range[0].outside - m->range[0].inside + l->plan->user.gid
+		       : (gid_t)-1;
 }
 
 static void add_range(struct id_map *m, uint32_t inside, uint32_t outside, uint32_t count)
 {
 	if (count && m->n < IDS_RANGES_MAX)
-		m->range[m->n++] = (struct id_range){ inside, outside, count };
+		m->range[m->n++] = (struct id_range) { inside, outside, count };
 }
 
 /* The owner of a tree becomes the session's user; who has that number in the tree becomes the
@@ -103,7 +107,8 @@ static int owner_namespace(struct launch *l, int proc, struct err *e)
 	if (owner == in->session_uid && group == in->session_gid) {
 		int same = fcntl(in->userns, F_DUPFD_CLOEXEC, 3);
 
-		return same < 0 ? err_errno(e, "a second descriptor of the session's namespace") : same;
+		return same < 0 ? err_errno(e, "a second descriptor of the session's namespace")
+				: same;
 	}
 	uids = owner_map(owner, in->session_uid, in->session_uids.range[0].outside);
 	gids = owner_map(group, in->session_gid, in->session_gids.range[0].outside);
@@ -143,8 +148,10 @@ static uint64_t start_time(pid_t pid)
 		return 0;
 	/* The name, in brackets, may hold anything: count from the last one. */
 	after = strrchr(buf_str(&text), ')');
-	if (!after || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-			     &ticks) != 1)
+	if (!after ||
+	    sscanf(after + 1,
+		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+		   &ticks) != 1)
 		return 0;
 	return ticks;
 }
@@ -154,7 +161,8 @@ static int fill_inside(struct launch *l, struct err *e)
 	struct inside *in = &l->inside;
 
 	in->program = program_open("executor", e);
-	if (in->program < 0 || gate_new(&l->gate, &in->gate, e) < 0 || ctl_pair(&l->ctl, &in->ctl, e) < 0)
+	if (in->program < 0 || gate_new(&l->gate, &in->gate, e) < 0 ||
+	    ctl_pair(&l->ctl, &in->ctl, e) < 0)
 		return -e->code;
 	in->gate_host = l->gate;
 	in->mounts = l->plan->mounts;
@@ -179,7 +187,8 @@ int stage_clone_up(struct launch *l, struct err *e)
 	drop_fd(&in->ctl);
 	drop_fd(&in->program);
 	overlay_close(l->plan);
-	if (session_note(l->session, e, "init %d %llu", l->pid, (unsigned long long)start_time(l->pid)) < 0)
+	if (session_note(l->session, e, "init %d %llu", l->pid,
+			 (unsigned long long)start_time(l->pid)) < 0)
 		return -e->code;
 	return idmap_write(in, l->pid, e);
 }
@@ -223,15 +232,15 @@ static void fill_boot(struct launch *l, int filter, struct ctl_boot *b)
 {
 	const struct plan *p = l->plan;
 
-	*b = (struct ctl_boot){
+	*b = (struct ctl_boot) {
 		.exit_on_eof = !l->stays,
 		.root_allowed = p->policy->root_allowed,
 		.root_caps = p->policy->root_caps,
 		.single_id = p->ids == IDS_SINGLE,
 		.server_uid = idmap_server_uid(&l->inside),
 		.server_gid = idmap_server_gid(&l->inside),
-		.user = { p->policy->user.name, p->policy->user.home, p->policy->user.shell, p->policy->user.uid,
-			  p->policy->user.gid },
+		.user = { p->policy->user.name, p->policy->user.home, p->policy->user.shell,
+			  p->policy->user.uid, p->policy->user.gid },
 		.workspace = p->cwd,
 		.env = p->env,
 		.nofile = p->limits.nofile,
@@ -248,7 +257,8 @@ static void fill_boot(struct launch *l, int filter, struct ctl_boot *b)
 	for (unsigned i = 0; i < l->n_listeners; i++)
 		b->listeners[i] = l->listeners[i];
 	for (unsigned i = 0; i < l->n_publish; i++)
-		b->publish[i] = (struct ctl_publish){ l->publish[i], p->request->publish[i].inside };
+		b->publish[i] =
+			(struct ctl_publish) { l->publish[i], p->request->publish[i].inside };
 	/* A session with a supervisor has its deadline from there, to the millisecond. */
 	if (l->stays && p->limits.timeout_ms != LIMIT_NONE)
 		b->deadline_ms = p->limits.timeout_ms;
@@ -260,14 +270,15 @@ int stage_boot_up(struct launch *l, struct err *e)
 	autoclose int filter = -1, cache = fs_mkdir_open(l->state, "cache", 0700, e);
 	int r;
 
-	if (cache < 0 || filter_bytes(l->plan->policy, l->plan->ids == IDS_SINGLE, cache, &filter, e) < 0)
+	if (cache < 0 ||
+	    filter_bytes(l->plan->policy, l->plan->ids == IDS_SINGLE, cache, &filter, e) < 0)
 		return -e->code;
 	fill_boot(l, filter, &m.boot);
 	r = ctl_send(l->ctl, &m, e);
 	explicit_bzero(m.boot.key, sizeof(m.boot.key));
 	if (r < 0 || !l->command)
 		return r;
-	m = (struct ctl_message){ .kind = CTL_START };
+	m = (struct ctl_message) { .kind = CTL_START };
 	if (l->command(l, &m.start, e) < 0)
 		return -e->code;
 	return ctl_send(l->ctl, &m, e);

@@ -23,17 +23,17 @@
 #define MESSAGES_MAX 16 /* in one go: who floods us does not keep us from the clock */
 
 /* Passed on to the command. */
-static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
-				 SIGTERM, SIGTSTP, SIGCONT, SIGVTALRM };
+static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2,
+				 SIGALRM, SIGTERM, SIGTSTP, SIGCONT, SIGVTALRM };
 
 struct watch {
 	struct launch *launch;
 	struct relay *relay;
 	int signals;
 	struct outcome *out;
-	uint64_t deadline_ns;	/* 0: none */
-	uint64_t hangup_ns;	/* end it then; 0: not hung up */
-	unsigned end_signals;	/* how many SIGINT and SIGTERM came */
+	uint64_t deadline_ns; /* 0: none */
+	uint64_t hangup_ns;   /* end it then; 0: not hung up */
+	unsigned end_signals; /* how many SIGINT and SIGTERM came */
 	bool over;
 };
 
@@ -80,8 +80,10 @@ void supervise_signals_end(void)
 
 static void send_signal(struct watch *w, int number)
 {
-	struct ctl_message m = { .kind = CTL_SIGNAL,
-				 .signal = { .tag = SUPERVISE_TAG, .signal = number, .group = true } };
+	struct ctl_message m = {
+		.kind = CTL_SIGNAL,
+		.signal = { .tag = SUPERVISE_TAG, .signal = number, .group = true }
+	};
 	struct err e = { 0 };
 
 	if (ctl_send(w->launch->ctl, &m, &e) < 0)
@@ -129,7 +131,8 @@ static int take_message(struct watch *w, struct ctl_message *m, struct err *e)
 
 	switch (m->kind) {
 	case CTL_STARTED:
-		if (m->started.tag != SUPERVISE_TAG || m->started.n_fds != 1 || w->relay->tty || !w->relay->wants_tty)
+		if (m->started.tag != SUPERVISE_TAG || m->started.n_fds != 1 || w->relay->tty ||
+		    !w->relay->wants_tty)
 			return 0;
 		return relay_terminal(w->relay, take_fd(&m->started.fds[0]), e);
 	case CTL_FAILED:
@@ -251,7 +254,8 @@ static int end_processes(struct watch *w, struct err *e)
 	if (pidfd_send_signal(w->launch->pidfd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
 		return err_errno(e, "kill the session");
 	for (;;) {
-		struct pollfd polls[1 + RELAY_POLLS] = { { .fd = w->launch->pidfd, .events = POLLIN } };
+		struct pollfd polls[1 + RELAY_POLLS] = { { .fd = w->launch->pidfd,
+							   .events = POLLIN } };
 		size_t n = relay_polls(w->relay, polls + 1);
 
 		if (poll(polls, 1 + n, until(give_up, now_ns())) < 0 && errno != EINTR)
@@ -266,8 +270,8 @@ static int end_processes(struct watch *w, struct err *e)
 	return 0;
 }
 
-int supervise(struct launch *l, struct relay *r, int signals, uint64_t timeout_ms, struct outcome *out,
-	      struct err *e)
+int supervise(struct launch *l, struct relay *r, int signals, uint64_t timeout_ms,
+	      struct outcome *out, struct err *e)
 {
 	struct watch w = { .launch = l, .relay = r, .signals = signals, .out = out };
 	struct err later = { 0 };
@@ -300,7 +304,8 @@ void supervise_drain(struct relay *r, int signals, struct outcome *out)
 		if (poll(polls, 1 + n, -1) < 0 && errno != EINTR)
 			return;
 		relay_move(r, polls + 1);
-		while (polls[0].revents && read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		while (polls[0].revents &&
+		       read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM) {
 				ends++;
 				out->ended_by = (int)info.ssi_signo;

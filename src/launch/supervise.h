@@ -14,7 +14,7 @@
 
 /* How it came to an end. */
 struct outcome {
-	bool exited;	  /* the command has: wait_status is its own */
+	bool exited; /* the command has: wait_status is its own */
 	int wait_status;
 	uint64_t cpu_us, peak_rss_bytes;
 	bool deadline;	  /* the time was over */
@@ -36,8 +36,8 @@ void supervise_signals_end(void);
 /* Watch the command until it or the session has ended; then kill what is left of it and wait until
  * it is gone. Output that is still on its way stays in the relay: supervise_drain(). `timeout_ms` 0:
  * none. An error is our own failure; the session is over then, too. */
-must_check int supervise(struct launch *l, struct relay *r, int signals, uint64_t timeout_ms, struct outcome *out,
-			 struct err *e);
+must_check int supervise(struct launch *l, struct relay *r, int signals, uint64_t timeout_ms,
+			 struct outcome *out, struct err *e);
 
 /* Write what the session has left in the relay, until all is written or a second SIGINT or SIGTERM
  * says that nobody wants it. */

@@ -45,7 +45,8 @@ int program_open(const char *name, struct err *e)
 	if (fd < 0)
 		fd = open_in(OHS_LIBEXECDIR, name);
 	if (fd < 0)
-		return err_code(e, ENOENT, "the program ohsandbox-%s is neither in '%s' nor in '%s'", name, dir,
-				OHS_LIBEXECDIR);
+		return err_code(e, ENOENT,
+				"the program ohsandbox-%s is neither in '%s' nor in '%s'", name,
+				dir, OHS_LIBEXECDIR);
 	return fd;
 }

@@ -127,8 +127,8 @@ enum { LOCK_USED, LOCK_SUPERVISED, LOCK_LIVES, LOCK_WHOLE };
 static struct flock lock_part(int part, short type)
 {
 	if (part == LOCK_WHOLE)
-		return (struct flock){ .l_type = type, .l_whence = SEEK_SET };
-	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = part, .l_len = 1 };
+		return (struct flock) { .l_type = type, .l_whence = SEEK_SET };
+	return (struct flock) { .l_type = type, .l_whence = SEEK_SET, .l_start = part, .l_len = 1 };
 }
 
 static int lock_set(int fd, int part, short type, int how)

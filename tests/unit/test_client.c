@@ -15,7 +15,8 @@ static int head(const char *text, struct client_head *h, struct err *e)
 
 static void a_head_is_read_when_it_is_whole(void **state)
 {
-	const char *text = "HTTP/1.1 200 OK\r\nContent-Type: a\r\ncontent-LENGTH:  12 \r\nConnection: close\r\n\r\n{";
+	const char *text =
+		"HTTP/1.1 200 OK\r\nContent-Type: a\r\ncontent-LENGTH:  12 \r\nConnection: close\r\n\r\n{";
 	struct client_head h = { 0 };
 	struct err e = { 0 };
 
@@ -94,7 +95,11 @@ static void chunks_are_taken_one_by_one(void **state)
 /* What the other side has to say is there before we ask. */
 static int exchange(const char *reply, struct buf *body, bool *again, struct err *e)
 {
-	const struct client_request r = { .method = "POST", .path = "/x", .key = "k", .body = "{}", .body_len = 2,
+	const struct client_request r = { .method = "POST",
+					  .path = "/x",
+					  .key = "k",
+					  .body = "{}",
+					  .body_len = 2,
 					  .timeout_ms = 2000 };
 	char asked[200] = "";
 	int ends[2], status;
@@ -118,20 +123,27 @@ static void a_reply_comes_whole_or_not_at_all(void **state)
 	bool again;
 
 	(void)state;
-	assert_int_equal(exchange("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", &body, &again, &e), 200);
+	assert_int_equal(
+		exchange("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", &body, &again, &e),
+		200);
 	assert_string_equal(buf_str(&body), "hello");
 	assert_true(again);
 	buf_reset(&body);
-	assert_int_equal(exchange("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n"
-				  "Connection: close\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
-				  &body, &again, &e),
-			 403);
+	assert_int_equal(
+		exchange(
+			"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n"
+			"Connection: close\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
+			&body, &again, &e),
+		403);
 	assert_string_equal(buf_str(&body), "abc");
 	assert_false(again);
 	buf_reset(&body);
-	assert_true(exchange("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", &body, &again, &e) < 0);
-	assert_string_equal(e.text, "the executor closed the connection in the middle of its answer");
-	assert_true(exchange("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhello", &body, &again, &e) < 0);
+	assert_true(exchange("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", &body, &again,
+			     &e) < 0);
+	assert_string_equal(e.text,
+			    "the executor closed the connection in the middle of its answer");
+	assert_true(exchange("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhello", &body, &again,
+			     &e) < 0);
 }
 
 int main(void)

@@ -23,7 +23,9 @@ static void values_are_taken_as_they_stand(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	assert_ok(parse("# comment\n\nA=1\nB= two words \nC=\"quoted\" $HOME\nD=\nE=x=y\r\nTOKEN\nLAST=end", &env, &e));
+	assert_ok(parse(
+		"# comment\n\nA=1\nB= two words \nC=\"quoted\" $HOME\nD=\nE=x=y\r\nTOKEN\nLAST=end",
+		&env, &e));
 	assert_int_equal(strv_len(env), 7);
 	assert_string_equal(env[0], "A=1");
 	assert_string_equal(env[1], "B= two words ");
@@ -55,11 +57,14 @@ static void an_error_names_file_and_line_and_no_value(void **state)
 	(void)state;
 	assert_refused(parse("A=1\n\n9LIVES=hush\n", &env, &e), EINVAL,
 		       "vars: line 3: '9LIVES' is no name of a variable");
-	assert_refused(parse("=hush\n", &env, &e), EINVAL, "vars: line 1: '' is no name of a variable");
+	assert_refused(parse("=hush\n", &env, &e), EINVAL,
+		       "vars: line 1: '' is no name of a variable");
 	assert_refused(parse("export A=hush\n", &env, &e), EINVAL,
 		       "vars: line 1: 'export A' is no name of a variable");
-	assert_refused(parse("MISSING\n", &env, &e), ENOENT, "vars: line 1: 'MISSING' is not set in your environment");
-	assert_refused(env_file_parse("A=\0b", 4, "vars", callers, &env, &e), EINVAL, "vars: holds a NUL byte");
+	assert_refused(parse("MISSING\n", &env, &e), ENOENT,
+		       "vars: line 1: 'MISSING' is not set in your environment");
+	assert_refused(env_file_parse("A=\0b", 4, "vars", callers, &env, &e), EINVAL,
+		       "vars: holds a NUL byte");
 }
 
 static void nothing_is_a_file_too(void **state)

@@ -68,7 +68,9 @@ static void every_form_of_an_option_is_taken(void **state)
 	char operands[200];
 
 	(void)state;
-	assert_int_equal(parse("run --quiet --repo /a --number=3 -e A=1 -eB=2 --env=C=3=4", false, &p, operands, &e), 0);
+	assert_int_equal(parse("run --quiet --repo /a --number=3 -e A=1 -eB=2 --env=C=3=4", false,
+			       &p, operands, &e),
+			 0);
 	assert_true(p.quiet);
 	assert_string_equal(p.repo, "/a");
 	assert_int_equal(p.n, 3);
@@ -88,7 +90,8 @@ static void operands_stand_anywhere(void **state)
 	char operands[200];
 
 	(void)state;
-	assert_int_equal(parse("stop one --quiet two - --json -- --three -x", false, &p, operands, &e), 5);
+	assert_int_equal(
+		parse("stop one --quiet two - --json -- --three -x", false, &p, operands, &e), 5);
 	assert_string_equal(operands, "one two - --three -x ");
 	assert_true(p.quiet && p.json);
 }
@@ -168,7 +171,8 @@ static void the_help_shows_every_row(void **state)
 	(void)state;
 	opts_describe(table, &out);
 	assert_non_null(strstr(buf_str(&out), "  -q, --quiet                          say less\n"));
-	assert_non_null(strstr(buf_str(&out), "      --json                           say it in JSON\n"));
+	assert_non_null(
+		strstr(buf_str(&out), "      --json                           say it in JSON\n"));
 	assert_non_null(strstr(buf_str(&out), "  -r, --repo DIR                       where\n"));
 }
 

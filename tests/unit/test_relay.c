@@ -106,7 +106,7 @@ static void bytes_go_both_ways_and_ends_with_them(void **state)
 	assert_int_equal(read(session[0], &byte, 1), 0);
 	relay_clear(&r);
 	(void)dup2(2, 1); /* the last writer of the caller's pipe */
-	assert_int_equal(read(out[0], (char[8]){ 0 }, 8), 7);
+	assert_int_equal(read(out[0], (char[8]) { 0 }, 8), 7);
 	assert_int_equal(read(out[0], &byte, 1), 0);
 }
 
@@ -128,7 +128,8 @@ static void the_callers_flags_stay_as_they_are(void **state)
 	turn(&r);
 	assert_int_equal(fcntl(0, F_GETFL), before[0]);
 	assert_int_equal(fcntl(1, F_GETFL), before[1]);
-	assert_true(fcntl(session[0], F_GETFL) == O_RDONLY && fcntl(session[1], F_GETFL) == O_WRONLY);
+	assert_true(fcntl(session[0], F_GETFL) == O_RDONLY &&
+		    fcntl(session[1], F_GETFL) == O_WRONLY);
 	relay_clear(&r);
 	assert_int_equal(fcntl(0, F_GETFL), before[0]);
 	assert_int_equal(fcntl(1, F_GETFL), before[1]);
