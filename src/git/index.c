@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "base/sha256.h"
 #include "git/index_format.h"
-#include "git/sha1.h"
+#include "session/sha1.h"
 
 void index_out_init(struct index_out *x, size_t id_bytes)
 {

@@ -20,7 +20,6 @@ libgithelper_a_SOURCES += src/git/plumbing.c src/git/plumbing.h
 libgithelper_a_SOURCES += src/git/reflist.c src/git/reflist.h
 libgithelper_a_SOURCES += src/git/register.c src/git/register.h
 libgithelper_a_SOURCES += src/git/resolve.c
-libgithelper_a_SOURCES += src/git/sha1.c src/git/sha1.h
 libgithelper_a_SOURCES += src/git/tree.c src/git/tree.h
 
 pkglibexec_PROGRAMS += ohsandbox-git

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* differs.c - a short look at whether the work tree has uncommitted changes; see worktree.h.
  *
- * Reads the user's index and compares times and sizes of files, as git does first, and stops when
- * its time is over: it serves one line of advice. */
+ * Reads the user's index and compares as git does: times and sizes first, contents where only the
+ * time differs. Stops when its time is over: it serves one line of advice. */
 #include <endian.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "session/head.h"
 #include "session/owner.h"
+#include "session/sha1.h"
 #include "session/worktree.h"
 
 #define WINDOW (256 * 1024) /* of the index: what a short look can use */
 #define STAT_BYTES 40
-#define LOOK_AT_CLOCK 64 /* entries between two looks at it */
+#define LOOK_AT_CLOCK 16 /* entries between two looks at it */
+#define CONTENT_MAX (256 * 1024) /* of a file that is read */
 
 static uint32_t get32(const uint8_t *at)
 {
@@ -35,6 +39,27 @@ static bool is_over(const struct timespec *end)
 	return now.tv_sec > end->tv_sec || (now.tv_sec == end->tv_sec && now.tv_nsec >= end->tv_nsec);
 }
 
+/* Has the file another content than git's name for it says? */
+static bool content_differs(int top, const char *path, size_t size, const uint8_t *id)
+{
+	autoclose int fd = openat(top, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	autofree char *bytes = size <= CONTENT_MAX ? malloc(size + 1) : NULL;
+	uint8_t digest[SHA1_BYTES];
+	struct err ignored = { 0 };
+	char head[32];
+	struct sha1 s;
+	int n;
+
+	if (fd < 0 || !bytes || io_read_full(fd, bytes, size + 1, &ignored) != (ssize_t)size)
+		return true;
+	n = snprintf(head, sizeof(head), "blob %zu", size);
+	sha1_init(&s);
+	sha1_add(&s, head, (size_t)n + 1);
+	sha1_add(&s, bytes, size);
+	sha1_end(&s, digest);
+	return memcmp(digest, id, sizeof(digest)) != 0;
+}
+
 static bool entry_differs(int top, const uint8_t *entry, const char *path)
 {
 	uint32_t mode = get32(entry + 24);
@@ -44,8 +69,12 @@ static bool entry_differs(int top, const uint8_t *entry, const char *path)
 		return false;
 	if (fstatat(top, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT || errno == ENOTDIR;
-	return (mode & 0170000) != (st.st_mode & 0170000) || get32(entry + 36) != (uint32_t)st.st_size ||
-	       get32(entry + 8) != (uint32_t)st.st_mtime;
+	if ((mode & 0170000) != (st.st_mode & 0170000) || get32(entry + 36) != (uint32_t)st.st_size)
+		return true;
+	/* A link of the same length is taken for the same: it hardly ever is another. */
+	if (get32(entry + 8) == (uint32_t)st.st_mtime || !S_ISREG(st.st_mode))
+		return false;
+	return content_differs(top, path, (size_t)st.st_size, entry + STAT_BYTES);
 }
 
 /* Versions 2 and 3 alone: in version 4 names are compressed. Ids of 20 bytes. */
@@ -92,6 +121,7 @@ int worktree_differs(const struct plan *p, unsigned budget_us, struct err *e)
 	autorepo struct repo r = REPO_CLOSED;
 	struct owner_saved saved;
 	struct timespec end;
+	struct head h;
 	int n;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &end); /* cannot fail for this clock */
@@ -100,8 +130,10 @@ int worktree_differs(const struct plan *p, unsigned budget_us, struct err *e)
 	end.tv_nsec %= 1000000000;
 	if (repo_open(p->request->path, p->request->trust_repo, &r, e) < 0)
 		return -e->code;
-	if (r.bare)
-		return 0;
+	/* Longer ids make another form of index. */
+	n = r.bare ? 0 : head_read(&r, NULL, &h, e);
+	if (n <= 0 || strlen(h.commit) != 2 * SHA1_BYTES)
+		return n < 0 ? n : 0;
 	if (owner_enter(r.owner, &saved, e) < 0)
 		return -e->code;
 	n = look(&r, &end, e);

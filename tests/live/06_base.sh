@@ -483,6 +483,8 @@ test_uncommitted_change_is_noticed_in_passing() {
 	new_state
 	make_repo "$T/repo"
 	assert_eq "differs 0" "$(demo --repo "$T/repo" --differs)"
+	as_me touch -d '1 hour ago' "$T/repo/README" "$T/repo/src/main.c"
+	assert_eq "differs 0" "$(demo --repo "$T/repo" --differs)" "touched alone"
 	in_dir "$T/repo" 'echo more >>README'
 	assert_eq "differs 1" "$(demo --repo "$T/repo" --differs)"
 }

@@ -5,7 +5,7 @@
 #include "base/io.h"
 #include "git/cached.h"
 #include "git/index.h"
-#include "git/sha1.h"
+#include "session/sha1.h"
 #include "git/tree.h"
 
 static void digest_is_that_of_the_standard(void **state)

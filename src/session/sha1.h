@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sha1.h - SHA-1, as the checksum at the end of git's index. It guards against nothing but bad disks. */
+/* sha1.h - SHA-1, because git names files by it and ends its index with it. It guards against nothing. */
 #pragma once
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sha1.c - see sha1.h. An index of 100,000 files has ten megabytes, so the rounds are unrolled: the
  * five words change their places in the arguments and not in memory. */
-#include "git/sha1.h"
+#include "session/sha1.h"
 
 #include <endian.h>
 #include <string.h>
