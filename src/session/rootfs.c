@@ -27,7 +27,7 @@
 #include "session/rootfs_parts.h"
 #include "session/session.h"
 
-#define FORMAT "ohsandbox root 1" /* change it when the making changes */
+#define FORMAT "ohsandbox root 2" /* change it when the making changes */
 #define HEX 32
 #define INDEX_BYTES_MAX ((size_t)4 << 20)
 #define INDEXES_MAX 32

@@ -168,7 +168,7 @@ const struct dir_row rootfs_dirs[] = {
 	{ "mnt", 0755 },
 	{ "opt", 0755 },
 	{ "proc", 0555 },
-	{ "root", 0700 },
+	{ "root", 0711 }, /* --toolchains may show parts of the host root's home below it */
 	{ "run", 0755 },
 	{ "srv", 0755 },
 	{ "sys", 0555 },

@@ -225,7 +225,7 @@ static void modes_and_owners_are_those_of_a_system(void **state)
 	assert_int_equal(fstatat(p->k.root, "tmp", &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 01777);
 	assert_int_equal(fstatat(p->k.root, "root", &st, 0), 0);
-	assert_int_equal(st.st_mode & 07777, 0700);
+	assert_int_equal(st.st_mode & 07777, 0711);
 	assert_int_equal(fstatat(p->k.root, "etc/shadow", &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_int_equal(fstatat(p->k.root, "home/openhands/.bashrc", &st, 0), 0);
