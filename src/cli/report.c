@@ -68,7 +68,9 @@ void report_outcome(struct report *r, const struct outcome *o)
 
 static double as_ms(uint64_t ns)
 {
-	return (double)(ns / 1000) / 1000.0;
+	uint64_t us = ns / 1000;
+
+	return (double)us / 1000.0;
 }
 
 struct hit {
