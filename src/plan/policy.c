@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "base/str.h"
@@ -19,6 +20,23 @@
 #ifndef OHS_POLICY_DATADIR
 #define OHS_POLICY_DATADIR "/usr/share/ohsandbox/policy"
 #endif
+
+/* Out of a build tree the policies lie beside the program. */
+static int add_beside_program(char ***list, struct err *e)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *slash;
+
+	if (n <= 0)
+		return 0; /* no /proc: the other places remain */
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash)
+		return 0;
+	*slash = '\0';
+	return strv_take(list, str_fmt(e, "%s/policy", path), e);
+}
 
 int policy_dirs(char ***dirs, struct err *e)
 {
@@ -36,7 +54,7 @@ int policy_dirs(char ***dirs, struct err *e)
 	    strv_take(&list, str_fmt(e, "%s/.config/ohsandbox/policy", home), e) < 0)
 		return -e->code;
 	if (strv_add(&list, OHS_SYSCONFDIR "/policy", e) < 0 ||
-	    strv_add(&list, OHS_POLICY_DATADIR, e) < 0)
+	    strv_add(&list, OHS_POLICY_DATADIR, e) < 0 || add_beside_program(&list, e) < 0)
 		return -e->code;
 	*dirs = take_ptr(&list);
 	return 0;
