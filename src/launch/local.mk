@@ -10,6 +10,7 @@ liblaunch_a_SOURCES += src/launch/net_shared.c
 liblaunch_a_SOURCES += src/launch/client.c src/launch/client.h
 liblaunch_a_SOURCES += src/launch/lifecycle.c src/launch/lifecycle.h
 liblaunch_a_SOURCES += src/launch/listen.c src/launch/listen.h
+liblaunch_a_SOURCES += src/launch/powers.c src/launch/powers.h
 liblaunch_a_SOURCES += src/launch/pump.c src/launch/pump.h
 liblaunch_a_SOURCES += src/launch/relay.c src/launch/relay.h
 liblaunch_a_SOURCES += src/launch/supervise.c src/launch/supervise.h

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "launch/powers.h"
 
 #define HANGUP_GRACE_MS 2000
 #define END_WAIT_MS 10000
@@ -282,10 +283,12 @@ int supervise(struct launch *l, struct relay *r, int signals, uint64_t timeout_m
 	/* A session that does not listen must not keep us from our loop. */
 	if (fcntl(l->ctl, F_SETFL, O_NONBLOCK) < 0)
 		result = err_errno(e, "the control socket");
+	if (result == 0)
+		result = powers_lower(e);
 	while (result == 0 && !w.over)
 		result = once(&w, e);
 	relay_end_input(r);
-	if (end_processes(&w, &later) < 0 && result == 0) {
+	if ((powers_raise(&later) < 0 || end_processes(&w, &later) < 0) && result == 0) {
 		*e = later;
 		result = -later.code;
 	}
