@@ -83,6 +83,7 @@ struct inside {
 	/* cgroup: v1: `tasks` files to write "0" to; v2: entered by clone. */
 	int group_tasks[8];
 	unsigned n_group_tasks;
+	bool group_v2; /* born in a group of v2: its view of groups stays the caller's */
 
 	struct mount_step *mounts;
 	unsigned n_mounts;

@@ -31,15 +31,18 @@ static int drop_bounding(uint64_t keep, struct err *e)
 		if (keep & (UINT64_C(1) << cap))
 			continue;
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
-			return errno == EINVAL && cap > CAP_CHOWN ? 0 : err_errno(e, "shed: bounding set");
+			return errno == EINVAL && cap > CAP_CHOWN
+				       ? 0
+				       : err_errno(e, "shed: bounding set");
 	}
 	return 0;
 }
 
 static int lock_securebits(bool root, struct err *e)
 {
-	unsigned long bits = SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_NOROOT_LOCKED |
-			     SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+	unsigned long bits = SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_SETUID_FIXUP_LOCKED |
+			     SECBIT_NOROOT_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
+			     SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
 	/* For who is not root, uid 0 means nothing at exec either. */
 	if (!root)
@@ -65,6 +68,9 @@ int shed_to_workload(const struct shed *s, struct err *e)
 	/* Its owner's effective uid is ours: that gives every capability inside it, and only there. */
 	if (setns(s->userns, CLONE_NEWUSER) < 0)
 		return err_errno(e, "shed: enter the session's user namespace");
+	/* It stands in its groups: they are the roots of all that it sees of them. */
+	if (unshare(CLONE_NEWCGROUP) < 0)
+		return err_errno(e, "shed: unshare the view of groups");
 	if (drop_bounding(s->caps, e) < 0 || lock_securebits(s->uid == 0, e) < 0 ||
 	    set_ids(s->uid, s->gid, s->one_id, e) < 0)
 		return -e->code;

@@ -17,7 +17,7 @@ struct shed {
 };
 
 /* Enter the session's user namespace and become that user, with at most those capabilities in
- * every set and no way to more. */
+ * every set and no way to more. Its groups, entered before, become the roots of its view. */
 must_check int shed_to_workload(const struct shed *s, struct err *e);
 
 /* Become the server: ids of its own where init may give them, and no capability. */

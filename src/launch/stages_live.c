@@ -172,6 +172,7 @@ static int fill_inside(struct launch *l, struct err *e)
 	in->lock = l->stays ? l->session->lock : -1;
 	memcpy(in->group_tasks, l->cgroup.tasks, sizeof(in->group_tasks));
 	in->n_group_tasks = l->cgroup.n_tasks;
+	in->group_v2 = l->cgroup.dir >= 0;
 	return 0;
 }
 

@@ -54,7 +54,7 @@ test_no_cgroup_hierarchy_can_be_mounted() {
 
 test_the_cgroup_seen_inside_is_the_root_of_its_own() {
 	for U in openhands root; do
-		session "$U" sh -c '! cut -d: -f3 /proc/self/cgroup | grep -v "^/\(work\(/.*\)\?\)\?$"'
+		session "$U" sh -c '! cut -d: -f3 /proc/self/cgroup | grep -vx /'
 		assert_status 0
 		session "$U" sh -c 'grep -c /../ /proc/self/cgroup'
 		assert_eq 0 "$out" "paths that lead out of the view"
