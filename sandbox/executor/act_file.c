@@ -62,19 +62,22 @@ static void os_failure(struct server *s, int code, const char *path)
 	dispatch_fail(&s->dispatch, buf_str(&text));
 }
 
-static void say_status(struct observation *o, enum file_status status, const struct server *s, bool reading)
+static void say_status(struct observation *o, enum file_status status, const struct server *s,
+		       bool reading)
 {
 	const char *path = buf_str(&o->path);
 
 	switch (status) {
 	case FILE_MISSING:
 		if (reading)
-			error(o, "File not found: %s. Your current working directory is %s.", path, act_cwd(s));
+			error(o, "File not found: %s. Your current working directory is %s.", path,
+			      act_cwd(s));
 		else
 			error(o, "File not found: %s", path);
 		break;
 	case FILE_IS_DIRECTORY:
-		error(o, "Path is a directory: %s. You can only %s files", path, reading ? "read" : "write to");
+		error(o, "Path is a directory: %s. You can only %s files", path,
+		      reading ? "read" : "write to");
 		break;
 	case FILE_NOT_TEXT:
 		error(o, "File could not be decoded as utf-8: %s%s", path, reading ? "." : "");
@@ -83,7 +86,8 @@ static void say_status(struct observation *o, enum file_status status, const str
 		error(o, "ERROR_BINARY_FILE");
 		break;
 	case FILE_SPECIAL:
-		error(o, "Path is not a regular file: %s. You can only %s files", path, reading ? "read" : "write to");
+		error(o, "Path is not a regular file: %s. You can only %s files", path,
+		      reading ? "read" : "write to");
 		break;
 	default:
 		error(o, "File is too large: %s. Use a command to work on parts of it.", path);
@@ -107,7 +111,7 @@ static void file_done(struct helper *h, const struct file_outcome *outcome, stru
 		say_status(&o, outcome->status, s, reading);
 	} else {
 		o.content = *content;
-		*content = (struct buf){ 0 };
+		*content = (struct buf) { 0 };
 	}
 	dispatch_done(&s->dispatch, &o);
 }
@@ -134,7 +138,10 @@ static void ask(struct job *job, struct file_request *request)
 void act_read(struct job *job)
 {
 	const struct action_read *a = &job->action.read;
-	struct file_request request = { .op = FILE_READ, .start = a->start, .end = a->end, .content = "" };
+	struct file_request request = { .op = FILE_READ,
+					.start = a->start,
+					.end = a->end,
+					.content = "" };
 
 	ask(job, &request);
 }
@@ -154,7 +161,8 @@ void act_write(struct job *job)
 void act_absent(struct job *job)
 {
 	static const char *const texts[ACTION_KINDS] = {
-		[ACTION_IPYTHON] = "IPython is not available in this session. Run Python with a command.",
+		[ACTION_IPYTHON] =
+			"IPython is not available in this session. Run Python with a command.",
 		[ACTION_BROWSE] = "Browser functionality is not supported or disabled.",
 	};
 	struct observation o = { .kind = OBSERVED_ERROR };

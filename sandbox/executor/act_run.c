@@ -59,7 +59,8 @@ const char *act_cwd(const struct server *s)
 /* Take what was typed off the front: the terminal echoed it, and it is no output. */
 static void drop_echo(struct observation *o, struct text typed)
 {
-	if (!typed.len || o->content.len < typed.len || memcmp(o->content.data, typed.at, typed.len) != 0)
+	if (!typed.len || o->content.len < typed.len ||
+	    memcmp(o->content.data, typed.at, typed.len) != 0)
 		return;
 	o->content.len -= typed.len;
 	memmove(o->content.data, o->content.data + typed.len, o->content.len + 1);
@@ -74,7 +75,8 @@ static void new_output(struct act_runs *r, struct observation *o, struct buf *al
 
 	all->limit = (size_t)4 * SCREEN_HISTORY_BYTES;
 	(void)screen_text(&r->where->screen, all);
-	if (r->where == &r->shell && all->len >= told->len && memcmp(buf_str(all), buf_str(told), told->len) == 0)
+	if (r->where == &r->shell && all->len >= told->len &&
+	    memcmp(buf_str(all), buf_str(told), told->len) == 0)
 		skip = told->len;
 	o->content.limit = all->limit;
 	buf_add(&o->content, buf_str(all) + skip, all->len - skip);
@@ -91,11 +93,11 @@ static void forget_reported(struct act_runs *r)
 
 static struct observation observe(const struct act_runs *r, struct text command)
 {
-	return (struct observation){ .kind = OBSERVED_RUN,
-				     .command = command,
-				     .exit_code = -1,
-				     .background = -1,
-				     .hidden = r->job && r->job->action.run.hidden };
+	return (struct observation) { .kind = OBSERVED_RUN,
+				      .command = command,
+				      .exit_code = -1,
+				      .background = -1,
+				      .hidden = r->job && r->job->action.run.hidden };
 }
 
 static void finish(struct act_runs *r, struct observation *o)
@@ -118,7 +120,7 @@ static void remember_told(struct act_runs *r, struct buf *all)
 {
 	buf_clear(&r->reported);
 	r->reported = *all;
-	*all = (struct buf){ 0 };
+	*all = (struct buf) { 0 };
 	r->any_reported = true;
 	r->pending = true;
 }
@@ -149,8 +151,10 @@ static void say_lost(const struct act_runs *r, struct observation *o)
 	if (!r->where->screen.lost_lines)
 		return;
 	lines = screen_text(&r->where->screen, &text);
-	buf_printf(&o->prefix, "[Previous command outputs are truncated. Showing the last %u lines of the output below.]\n",
-		   lines);
+	buf_printf(
+		&o->prefix,
+		"[Previous command outputs are truncated. Showing the last %u lines of the output below.]\n",
+		lines);
 }
 
 static void put_shell(struct act_runs *r, struct observation *o)
@@ -168,8 +172,10 @@ static void say_restart(struct act_runs *r, struct observation *o)
 {
 	if (!r->died)
 		return;
-	buf_puts(&o->suffix, "\n[The shell has ended. A new one is started for the next command: its directory, "
-			     "variables, functions and aliases are those of the start.]");
+	buf_puts(
+		&o->suffix,
+		"\n[The shell has ended. A new one is started for the next command: its directory, "
+		"variables, functions and aliases are those of the start.]");
 	r->died = false;
 }
 
@@ -231,7 +237,8 @@ static void nothing_new(struct act_runs *r)
 {
 	autobuf struct buf why = { 0 };
 
-	buf_printf(&why, "\n[The command has no new output after %d seconds. " ADVICE "]", ACT_SILENCE_MS / 1000);
+	buf_printf(&why, "\n[The command has no new output after %d seconds. " ADVICE "]",
+		   ACT_SILENCE_MS / 1000);
 	tell_unfinished(r, command_of(r), buf_str(&why));
 }
 
@@ -247,7 +254,8 @@ static uint64_t time_ends(const struct act_runs *r)
 
 static void arm(struct act_runs *r)
 {
-	uint64_t silence = silence_ends(r), time = time_ends(r), first = silence < time ? silence : time;
+	uint64_t silence = silence_ends(r), time = time_ends(r),
+		 first = silence < time ? silence : time;
 
 	if (first != UINT64_MAX)
 		loop_arm(&r->server->loop, &r->timer, first);
@@ -291,10 +299,10 @@ static void hand_over(struct act_runs *r)
 
 	if (!r->pending)
 		screen_clear(&r->where->screen); /* else what was not told yet comes first */
-	if (byte == 4) { /* end of input */
+	if (byte == 4) {			 /* end of input */
 		shell_run(r->where, "exit", 4);
 	} else if (byte >= 0) {
-		shell_type(r->where, (char[]){ (char)byte }, 1);
+		shell_type(r->where, (char[]) { (char)byte }, 1);
 		shell_ask(r->where);
 	} else {
 		shell_run(r->where, command.at, command.len);
@@ -306,7 +314,8 @@ static void shell_lost(struct act_runs *r, struct shell *sh, bool mine)
 {
 	free(sh->report.cwd);
 	free(sh->report.python);
-	sh->report = (struct shell_report){ .exit_code = status_code(sh->wait_status), .background = -1 };
+	sh->report = (struct shell_report) { .exit_code = status_code(sh->wait_status),
+					     .background = -1 };
 	if (sh == &r->shell)
 		r->died = true;
 	if (mine)
@@ -324,7 +333,7 @@ static void shell_failed(struct act_runs *r, struct shell *sh)
 		tell_failure(r, sh->failure.text);
 		return;
 	}
-	*cwd = (struct text){ 0 };
+	*cwd = (struct text) { 0 };
 	in_shell(r, sh, r->server->boot->workspace);
 }
 
@@ -356,7 +365,7 @@ static void once_event(struct shell *sh, enum shell_event event)
 
 void act_runs_init(struct act_runs *r, struct server *s)
 {
-	*r = (struct act_runs){ .server = s };
+	*r = (struct act_runs) { .server = s };
 	shell_init(&r->shell, &s->procs, shell_event);
 	shell_init(&r->once, &s->procs, once_event);
 	r->timer.fire = timer_fired;
@@ -383,9 +392,11 @@ static void not_now(struct act_runs *r, struct text command)
 
 	buf_puts(&why, "\n[Your command \"");
 	buf_add(&why, command.at, command.len);
-	buf_puts(&why, "\" is NOT executed. The previous command is still running - You CANNOT send new commands "
-		       "until the previous command is completed. By setting `is_input` to `true`, you can interact "
-		       "with the current process: " ADVICE "]");
+	buf_puts(
+		&why,
+		"\" is NOT executed. The previous command is still running - You CANNOT send new commands "
+		"until the previous command is completed. By setting `is_input` to `true`, you can interact "
+		"with the current process: " ADVICE "]");
 	tell_unfinished(r, command, buf_str(&why));
 }
 
@@ -395,7 +406,7 @@ static void type(struct act_runs *r, struct text command)
 
 	r->typed = byte < 0;
 	if (byte >= 0) {
-		shell_type(r->where, (char[]){ (char)byte }, 1);
+		shell_type(r->where, (char[]) { (char)byte }, 1);
 		return;
 	}
 	shell_type(r->where, command.at, command.len);
@@ -420,7 +431,8 @@ static void refuse_idle(struct act_runs *r, struct text command)
 	static const char nothing_to[] = "ERROR: No previous running command to %s.";
 	char text[80];
 
-	(void)snprintf(text, sizeof(text), nothing_to, command.len ? "interact with" : "retrieve logs from");
+	(void)snprintf(text, sizeof(text), nothing_to,
+		       command.len ? "interact with" : "retrieve logs from");
 	tell_text(r, command, text);
 }
 

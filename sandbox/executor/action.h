@@ -14,7 +14,14 @@ struct text {
 	size_t len;
 };
 
-enum action_kind { ACTION_RUN, ACTION_READ, ACTION_WRITE, ACTION_IPYTHON, ACTION_BROWSE, ACTION_KINDS };
+enum action_kind {
+	ACTION_RUN,
+	ACTION_READ,
+	ACTION_WRITE,
+	ACTION_IPYTHON,
+	ACTION_BROWSE,
+	ACTION_KINDS
+};
 
 struct action_run {
 	struct text command; /* as sent */
@@ -37,8 +44,8 @@ struct action_write {
 
 struct action {
 	enum action_kind kind;
-	uint64_t timeout_ms; /* 0: none */
-	double timeout_s;    /* as it was said, for the texts that repeat it */
+	uint64_t timeout_ms;  /* 0: none */
+	double timeout_s;     /* as it was said, for the texts that repeat it */
 	struct json_doc *doc; /* what the texts point into; owned */
 	union {
 		struct action_run run;
@@ -50,5 +57,5 @@ struct action {
 static inline void action_clear(struct action *a)
 {
 	json_free(a->doc);
-	*a = (struct action){ .kind = ACTION_RUN };
+	*a = (struct action) { .kind = ACTION_RUN };
 }

@@ -121,7 +121,8 @@ static int load_program(const struct sock_filter *code, unsigned short len, stru
 	return 0;
 }
 
-static int cage(const struct rule *rules, size_t n, uint32_t matched, uint32_t otherwise, struct err *e)
+static int cage(const struct rule *rules, size_t n, uint32_t matched, uint32_t otherwise,
+		struct err *e)
 {
 	struct program p = { .len = 0 };
 
@@ -130,27 +131,48 @@ static int cage(const struct rule *rules, size_t n, uint32_t matched, uint32_t o
 		emit_rule(&p, &rules[i], matched);
 	emit(&p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, otherwise));
 	if (p.full)
-		return err_code(e, E2BIG, "seccomp: a table of more than %d instructions", PROGRAM_MAX);
+		return err_code(e, E2BIG, "seccomp: a table of more than %d instructions",
+				PROGRAM_MAX);
 	return load_program(p.code, p.len, e);
 }
 
-#define ALWAYS(name) { .call = SYS_##name }
-#define WHEN(name, how, at, what) \
-	{ .call = SYS_##name, .when = { { .check = (how), .arg = (at), .value = (uint32_t)(what) } } }
+#define ALWAYS(name)               \
+	{                          \
+		.call = SYS_##name \
+	}
+#define WHEN(name, how, at, what)                                                  \
+	{                                                                          \
+		.call = SYS_##name, .when = {                                      \
+			{ .check = (how), .arg = (at), .value = (uint32_t)(what) } \
+		}                                                                  \
+	}
 #define WHEN2(name, how1, at1, what1, how2, at2, what2)                                \
-	{ .call = SYS_##name,                                                          \
-	  .when = { { .check = (how1), .arg = (at1), .value = (uint32_t)(what1) },     \
-		    { .check = (how2), .arg = (at2), .value = (uint32_t)(what2) } } }
+	{                                                                              \
+		.call = SYS_##name, .when = {                                          \
+			{ .check = (how1), .arg = (at1), .value = (uint32_t)(what1) }, \
+			{ .check = (how2), .arg = (at2), .value = (uint32_t)(what2) }  \
+		}                                                                      \
+	}
 
 int cage_init(struct err *e)
 {
 	static const struct rule refused[] = {
-		ALWAYS(kexec_load), ALWAYS(kexec_file_load), ALWAYS(init_module), ALWAYS(finit_module),
-		ALWAYS(delete_module), ALWAYS(reboot), ALWAYS(swapon), ALWAYS(swapoff), ALWAYS(acct),
+		ALWAYS(kexec_load),
+		ALWAYS(kexec_file_load),
+		ALWAYS(init_module),
+		ALWAYS(finit_module),
+		ALWAYS(delete_module),
+		ALWAYS(reboot),
+		ALWAYS(swapon),
+		ALWAYS(swapoff),
+		ALWAYS(acct),
 #ifdef SYS_iopl
-		ALWAYS(iopl), ALWAYS(ioperm),
+		ALWAYS(iopl),
+		ALWAYS(ioperm),
 #endif
-		ALWAYS(open_by_handle_at), ALWAYS(quotactl), ALWAYS(syslog),
+		ALWAYS(open_by_handle_at),
+		ALWAYS(quotactl),
+		ALWAYS(syslog),
 #ifdef SYS_pidfd_getfd
 		/* The way to a descriptor of another process: the server's are the host's. */
 		ALWAYS(pidfd_getfd),
@@ -163,23 +185,41 @@ int cage_init(struct err *e)
 int cage_server(int link, struct err *e)
 {
 	const struct rule allowed[] = {
-		ALWAYS(read), ALWAYS(write), ALWAYS(writev), ALWAYS(pread64), ALWAYS(close),
+		ALWAYS(read),
+		ALWAYS(write),
+		ALWAYS(writev),
+		ALWAYS(pread64),
+		ALWAYS(close),
 #ifdef SYS_epoll_wait
 		ALWAYS(epoll_wait),
 #endif
-		ALWAYS(epoll_pwait), ALWAYS(epoll_ctl), ALWAYS(accept4), ALWAYS(shutdown),
-		ALWAYS(clock_gettime), ALWAYS(getrandom), ALWAYS(fstatfs), ALWAYS(getrusage),
-		ALWAYS(exit_group), ALWAYS(rt_sigreturn), ALWAYS(restart_syscall),
-		ALWAYS(brk), ALWAYS(munmap), ALWAYS(madvise),
-		WHEN(mmap, LACKS, 2, PROT_EXEC), ALWAYS(mremap),
+		ALWAYS(epoll_pwait),
+		ALWAYS(epoll_ctl),
+		ALWAYS(accept4),
+		ALWAYS(shutdown),
+		ALWAYS(clock_gettime),
+		ALWAYS(getrandom),
+		ALWAYS(fstatfs),
+		ALWAYS(getrusage),
+		ALWAYS(exit_group),
+		ALWAYS(rt_sigreturn),
+		ALWAYS(restart_syscall),
+		ALWAYS(brk),
+		ALWAYS(munmap),
+		ALWAYS(madvise),
+		WHEN(mmap, LACKS, 2, PROT_EXEC),
+		ALWAYS(mremap),
 		/* An address would reconnect the socket on the way (MSG_FASTOPEN), to anywhere. */
-		WHEN2(sendto, EQUALS, 4, 0, EQUALS, 5, 0), WHEN(recvfrom, EQUALS, 0, link),
+		WHEN2(sendto, EQUALS, 4, 0, EQUALS, 5, 0),
+		WHEN(recvfrom, EQUALS, 0, link),
 		WHEN(recvmsg, EQUALS, 0, link),
 		WHEN2(setsockopt, EQUALS, 1, IPPROTO_TCP, EQUALS, 2, TCP_NODELAY),
 		WHEN2(setsockopt, EQUALS, 1, SOL_SOCKET, EQUALS, 2, SO_RCVBUF),
 		WHEN2(getsockopt, EQUALS, 1, SOL_SOCKET, EQUALS, 2, SO_ERROR),
-		WHEN(fcntl, EQUALS, 1, F_GETFL), WHEN(fcntl, EQUALS, 1, F_SETFL),
-		WHEN(ioctl, EQUALS, 1, TIOCSWINSZ), WHEN(ioctl, EQUALS, 1, TIOCGPTN),
+		WHEN(fcntl, EQUALS, 1, F_GETFL),
+		WHEN(fcntl, EQUALS, 1, F_SETFL),
+		WHEN(ioctl, EQUALS, 1, TIOCSWINSZ),
+		WHEN(ioctl, EQUALS, 1, TIOCGPTN),
 	};
 
 	return cage(allowed, ARRAY_LEN(allowed), SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO | EPERM, e);
@@ -187,7 +227,8 @@ int cage_server(int link, struct err *e)
 
 int cage_workload(const void *bytes, size_t len, struct err *e)
 {
-	if (len == 0 || len % sizeof(struct sock_filter) || len / sizeof(struct sock_filter) > BPF_MAXINSNS)
+	if (len == 0 || len % sizeof(struct sock_filter) ||
+	    len / sizeof(struct sock_filter) > BPF_MAXINSNS)
 		return err_code(e, EINVAL, "seccomp: %zu bytes are no filter", len);
 	return load_program(bytes, (unsigned short)(len / sizeof(struct sock_filter)), e);
 }

@@ -17,7 +17,7 @@
 #include "base/json_out.h"
 
 enum state {
-	HEAD,	/* of the next request; at rest while nothing has come */
+	HEAD, /* of the next request; at rest while nothing has come */
 	BODY,
 	WAIT,	/* for whoever answers */
 	REPLY,	/* bytes are left to write */
@@ -57,7 +57,8 @@ static void accept_again(struct conns *cs)
 static void drop_in(struct conn *c)
 {
 	if (c->in)
-		explicit_bzero(c->in, c->in_len); /* keys were in it, perhaps one that is not ours */
+		explicit_bzero(c->in,
+			       c->in_len); /* keys were in it, perhaps one that is not ours */
 	free(c->in);
 	c->in = NULL;
 	c->in_len = 0;
@@ -87,10 +88,16 @@ static void conn_free(struct conn *c)
 
 static void set_state(struct conn *c, enum state state)
 {
-	static const uint32_t events[] = { [HEAD] = EPOLLIN, [BODY] = EPOLLIN, [WAIT] = 0, [REPLY] = EPOLLOUT,
+	static const uint32_t events[] = { [HEAD] = EPOLLIN,
+					   [BODY] = EPOLLIN,
+					   [WAIT] = 0,
+					   [REPLY] = EPOLLOUT,
 					   [LINGER] = EPOLLIN };
-	static const uint64_t patience[] = { [HEAD] = CONN_IDLE_MS, [BODY] = CONN_MOVE_MS, [WAIT] = 0,
-					     [REPLY] = CONN_MOVE_MS, [LINGER] = CONN_LINGER_MS };
+	static const uint64_t patience[] = { [HEAD] = CONN_IDLE_MS,
+					     [BODY] = CONN_MOVE_MS,
+					     [WAIT] = 0,
+					     [REPLY] = CONN_MOVE_MS,
+					     [LINGER] = CONN_LINGER_MS };
 
 	c->state = state;
 	c->deadline_ms = patience[state] ? loop_now() + patience[state] : UINT64_MAX;
@@ -137,7 +144,8 @@ static void flush(struct conn *c)
 }
 
 /* Head and body in one call; what the socket does not take now is kept. */
-static void send_reply(struct conn *c, const char *head, size_t head_len, const char *body, size_t len)
+static void send_reply(struct conn *c, const char *head, size_t head_len, const char *body,
+		       size_t len)
 {
 	struct iovec parts[] = { { .iov_base = (void *)(uintptr_t)head, .iov_len = head_len },
 				 { .iov_base = (void *)(uintptr_t)body, .iov_len = len } };
@@ -164,7 +172,8 @@ void conn_reply(struct conn *c, int status, const char *type, const char *body, 
 		*c->holder = NULL;
 		c->holder = NULL;
 	}
-	n = snprintf(head, sizeof(head), "HTTP/1.1 %d %s\r\ncontent-type: %s\r\ncontent-length: %zu\r\n%s%s%s%s\r\n",
+	n = snprintf(head, sizeof(head),
+		     "HTTP/1.1 %d %s\r\ncontent-type: %s\r\ncontent-length: %zu\r\n%s%s%s%s\r\n",
 		     status, http_reason(status), type ? type : "application/json", len,
 		     c->allow ? "allow: " : "", c->allow ? c->allow : "", c->allow ? "\r\n" : "",
 		     c->closes ? "connection: close\r\n" : "");
@@ -312,7 +321,7 @@ static bool take_head(struct conn *c)
 	if (!meet_body(c))
 		return true;
 	take_off(c, (size_t)n);
-	c->chunks = (struct http_chunks){ 0 };
+	c->chunks = (struct http_chunks) { 0 };
 	c->body_left = c->request.length;
 	c->body.limit = c->discard ? CONN_DISCARD_MAX : c->route->body_max;
 	set_state(c, BODY);
@@ -325,7 +334,7 @@ static int next_piece(struct conn *c, size_t *used, struct http_text *data)
 	if (c->request.chunked)
 		return http_chunks(&c->chunks, c->in, c->in_len, used, data);
 	*used = c->in_len < c->body_left ? c->in_len : (size_t)c->body_left;
-	*data = (struct http_text){ .at = c->in, .len = *used };
+	*data = (struct http_text) { .at = c->in, .len = *used };
 	c->body_left -= *used;
 	return c->body_left == 0;
 }
@@ -346,7 +355,8 @@ static bool take_body(struct conn *c)
 	/* Thrown away too it is counted, by the buffer's limit. */
 	buf_add(&c->body, data.at, data.len);
 	if (c->body.failed) {
-		give_up(c, c->route ? 413 : c->refusal, c->route ? "Request body too large" : c->refusal_text);
+		give_up(c, c->route ? 413 : c->refusal,
+			c->route ? "Request body too large" : c->refusal_text);
 		return true;
 	}
 	take_off(c, used);
@@ -378,7 +388,9 @@ static void advance(struct conn *c)
 	if (!c->in_len && c->state != BODY)
 		drop_in(c);
 	loop_want(c->all->loop, &c->source,
-		  c->state == WAIT ? 0 : c->state == REPLY ? (uint32_t)EPOLLOUT : (uint32_t)EPOLLIN);
+		  c->state == WAIT    ? 0
+		  : c->state == REPLY ? (uint32_t)EPOLLOUT
+				      : (uint32_t)EPOLLIN);
 }
 
 static void linger(struct conn *c)
@@ -436,7 +448,8 @@ static bool make_room(struct conns *cs)
 	struct conn *oldest = NULL;
 
 	for (struct conn *c = cs->first; c; c = c->next)
-		if (c->state == HEAD && !c->in_len && (!oldest || c->deadline_ms < oldest->deadline_ms))
+		if (c->state == HEAD && !c->in_len &&
+		    (!oldest || c->deadline_ms < oldest->deadline_ms))
 			oldest = c;
 	if (oldest)
 		conn_free(oldest);
@@ -471,7 +484,7 @@ static int conn_new(struct conns *cs, int fd, struct err *e)
 		return err_code(e, ENOMEM, "connection");
 	c->all = cs;
 	c->deadline_ms = loop_now() + CONN_IDLE_MS;
-	c->source = (struct source){ .fd = fd, .events = EPOLLIN, .ready = conn_ready };
+	c->source = (struct source) { .fd = fd, .events = EPOLLIN, .ready = conn_ready };
 	if (loop_add(cs->loop, &c->source, e) < 0) {
 		free(c);
 		return -e->code;
@@ -526,7 +539,7 @@ int conns_listen(struct conns *cs, int fd, struct err *e)
 		return err_errno(e, "listener");
 	}
 	l->all = cs;
-	l->source = (struct source){ .fd = fd, .events = EPOLLIN, .ready = listener_ready };
+	l->source = (struct source) { .fd = fd, .events = EPOLLIN, .ready = listener_ready };
 	cs->listeners[cs->n_listeners++] = &l->source;
 	cs->sweep.fire = sweep;
 	return loop_add(cs->loop, &l->source, e);

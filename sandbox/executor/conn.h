@@ -14,19 +14,20 @@ struct server;
 struct conn;
 
 enum conn_limits {
-	CONN_MAX = 256,		      /* at once; the longest idle one makes room for a new one */
-	CONN_DISCARD_MAX = 64 * 1024, /* of a body nobody wants, before the connection is given up */
-	CONN_IDLE_MS = 75000,	      /* between requests */
-	CONN_HEAD_MS = 10000,	      /* from a head's first byte to its last: 408 */
-	CONN_MOVE_MS = 30000,	      /* with no byte of a body or reply moving */
-	CONN_LINGER_MS = 2000,	      /* for a refused client to read why, before the reset */
+	CONN_MAX = 256, /* at once; the longest idle one makes room for a new one */
+	CONN_DISCARD_MAX =
+		64 * 1024,     /* of a body nobody wants, before the connection is given up */
+	CONN_IDLE_MS = 75000,  /* between requests */
+	CONN_HEAD_MS = 10000,  /* from a head's first byte to its last: 408 */
+	CONN_MOVE_MS = 30000,  /* with no byte of a body or reply moving */
+	CONN_LINGER_MS = 2000, /* for a refused client to read why, before the reset */
 };
 
 /* Who answers what. `handle` replies, now or (after conn_hold) later. */
 struct route {
 	const char *method, *path;
-	bool open;	  /* needs no key */
-	size_t body_max;  /* 0: a body is thrown away */
+	bool open;	 /* needs no key */
+	size_t body_max; /* 0: a body is thrown away */
 	void (*handle)(struct server *s, struct conn *c, const char *body, size_t len);
 };
 

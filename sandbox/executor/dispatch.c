@@ -9,13 +9,13 @@
 
 /* Each begins an action; dispatch_done() or dispatch_fail() follows, at once or later. */
 static void (*const begin[ACTION_KINDS])(struct job *job) = {
-	[ACTION_RUN] = act_run,	      [ACTION_READ] = act_read,	    [ACTION_WRITE] = act_write,
+	[ACTION_RUN] = act_run,	       [ACTION_READ] = act_read,     [ACTION_WRITE] = act_write,
 	[ACTION_IPYTHON] = act_absent, [ACTION_BROWSE] = act_absent,
 };
 
 void dispatch_init(struct dispatch *d)
 {
-	*d = (struct dispatch){ .last = &d->first, .started_ms = loop_now() };
+	*d = (struct dispatch) { .last = &d->first, .started_ms = loop_now() };
 }
 
 /* Whoever answers at once comes back here from within: the loop is in dispatch_next(). */

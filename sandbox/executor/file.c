@@ -17,7 +17,7 @@
 
 static struct file_outcome outcome(enum file_status status)
 {
-	return (struct file_outcome){ .status = status };
+	return (struct file_outcome) { .status = status };
 }
 
 static struct file_outcome os_error(void)
@@ -30,7 +30,7 @@ static struct file_outcome os_error(void)
 	case ENXIO: /* a fifo without reader, a socket */
 		return outcome(FILE_SPECIAL);
 	default:
-		return (struct file_outcome){ .status = FILE_OS_ERROR, .code = errno };
+		return (struct file_outcome) { .status = FILE_OS_ERROR, .code = errno };
 	}
 }
 
@@ -66,7 +66,7 @@ static struct file_outcome read_whole(int fd, struct buf *out)
 			return outcome(FILE_TOO_LARGE);
 		buf_add(out, bytes, (size_t)n);
 		if (out->failed)
-			return (struct file_outcome){ .status = FILE_OS_ERROR, .code = ENOMEM };
+			return (struct file_outcome) { .status = FILE_OS_ERROR, .code = ENOMEM };
 	}
 }
 
@@ -108,13 +108,14 @@ static struct file_outcome make_parents(const char *path)
 	autofree char *copy = strdup(path);
 
 	if (!copy)
-		return (struct file_outcome){ .status = FILE_OS_ERROR, .code = ENOMEM };
+		return (struct file_outcome) { .status = FILE_OS_ERROR, .code = ENOMEM };
 	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(copy, 0777) < 0 && errno != EEXIST && errno != EISDIR) {
 			/* Read-only, or not ours: good enough if it is there. */
 			if (access(copy, F_OK) < 0)
-				return (struct file_outcome){ .status = FILE_OS_ERROR, .code = errno };
+				return (struct file_outcome) { .status = FILE_OS_ERROR,
+							       .code = errno };
 		}
 		*slash = '/';
 	}
@@ -158,7 +159,8 @@ static struct file_outcome write_whole(int fd, const struct buf *content)
 
 static struct file_outcome write_file(const struct file_request *r, struct buf *content)
 {
-	autobuf struct buf old = { .limit = 2 * FILE_BYTES_MAX }, whole = { .limit = (size_t)4 * FILE_BYTES_MAX };
+	autobuf struct buf old = { .limit = 2 * FILE_BYTES_MAX },
+			   whole = { .limit = (size_t)4 * FILE_BYTES_MAX };
 	struct file_outcome found = outcome(FILE_OK);
 	autoclose int fd = -1;
 	bool fresh;
@@ -179,11 +181,13 @@ static struct file_outcome write_file(const struct file_request *r, struct buf *
 	if (whole.failed)
 		return outcome(FILE_TOO_LARGE);
 	if (fresh)
-		(void)fchmod(fd, 0664); /* past the umask; where the file system has no modes, without */
+		(void)fchmod(
+			fd, 0664); /* past the umask; where the file system has no modes, without */
 	return write_whole(fd, &whole);
 }
 
-static struct file_outcome (*const ops[FILE_OPS])(const struct file_request *r, struct buf *content) = {
+static struct file_outcome (*const ops[FILE_OPS])(const struct file_request *r,
+						  struct buf *content) = {
 	[FILE_READ] = read_file,
 	[FILE_WRITE] = write_file,
 };

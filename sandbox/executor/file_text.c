@@ -10,9 +10,9 @@
 static const struct {
 	const char *extension, *mime;
 } types[] = {
-	{ ".png", "image/png" },  { ".jpg", "image/jpeg" },	 { ".jpeg", "image/jpeg" }, { ".bmp", "image/bmp" },
-	{ ".gif", "image/gif" },  { ".pdf", "application/pdf" }, { ".mp4", "video/mp4" },   { ".webm", "video/webm" },
-	{ ".ogg", "video/ogg" },
+	{ ".png", "image/png" }, { ".jpg", "image/jpeg" },  { ".jpeg", "image/jpeg" },
+	{ ".bmp", "image/bmp" }, { ".gif", "image/gif" },   { ".pdf", "application/pdf" },
+	{ ".mp4", "video/mp4" }, { ".webm", "video/webm" }, { ".ogg", "video/ogg" },
 };
 
 static bool ends_with(const char *path, const char *extension)
@@ -32,7 +32,8 @@ const char *file_mime(const char *path)
 
 void file_data_url(const char *mime, const char *bytes, size_t len, struct buf *out)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 	buf_printf(out, "data:%s;base64,", mime);
 	for (size_t i = 0; i < len; i += 3) {
@@ -54,7 +55,8 @@ void file_data_url(const char *mime, const char *bytes, size_t len, struct buf *
 
 static bool is_marked_utf16_or_32(const char *bytes, size_t len)
 {
-	return (len >= 2 && (memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0)) ||
+	return (len >= 2 &&
+		(memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0)) ||
 	       (len >= 4 && memcmp(bytes, "\0\0\xfe\xff", 4) == 0);
 }
 
@@ -69,7 +71,8 @@ static bool looks_binary(const char *bytes, size_t len)
 		control += !(strchr("\n\r\t\f\b", c) && c) && (c < 32 || c >= 127);
 		low += c < 127;
 	}
-	return (control * 10 > len * 3 && low * 20 < len) || (control * 5 > len * 4 && low * 5 > len * 4);
+	return (control * 10 > len * 3 && low * 20 < len) ||
+	       (control * 5 > len * 4 && low * 5 > len * 4);
 }
 
 bool file_is_binary(const char *path, const char *bytes, size_t len)
@@ -86,7 +89,7 @@ bool file_is_binary(const char *path, const char *bytes, size_t len)
 	/* The first kilobyte may end within a character. */
 	if (!memchr(bytes, '\0', len) && (good == len || (len == 1024 && len - good < 4)))
 		return false;
-	return looks_binary(bytes, len) || memchr(bytes, '\0', len) || memchr(bytes, '\xff', len);
+	return looks_binary(bytes, len) || memchr(bytes, '\0', len) || memchr(bytes, 0xff, len);
 }
 
 void file_newlines(struct buf *text)

@@ -23,8 +23,8 @@ struct reply_head {
 };
 
 enum {
-	PATH_BYTES_MAX = 64 * 1024,	   /* the kernel refuses far shorter ones, in its own words */
-	CONTENT_BYTES_MAX = 64 << 20,	   /* a request's body is smaller */
+	PATH_BYTES_MAX = 64 * 1024,   /* the kernel refuses far shorter ones, in its own words */
+	CONTENT_BYTES_MAX = 64 << 20, /* a request's body is smaller */
 	REPLY_BYTES_MAX = 2 * FILE_BYTES_MAX, /* base64 takes a third more */
 	READ_BYTES = 16384,
 };
@@ -37,9 +37,9 @@ static void impatient(struct timer *timer);
 
 void helper_init(struct helper *h, struct procs *procs, uint64_t patience_ms)
 {
-	*h = (struct helper){ .procs = procs, .patience_ms = patience_ms };
+	*h = (struct helper) { .procs = procs, .patience_ms = patience_ms };
 	h->proc.answer = answered;
-	h->socket = (struct source){ .fd = -1, .events = EPOLLIN, .ready = socket_ready };
+	h->socket = (struct source) { .fd = -1, .events = EPOLLIN, .ready = socket_ready };
 	h->timer.fire = impatient;
 }
 
@@ -165,8 +165,8 @@ static void take_reply(struct helper *h)
 	if (h->in.len < sizeof(head))
 		return;
 	memcpy(&head, h->in.data, sizeof(head));
-	if (!h->busy || head.status < 0 || head.status >= FILE_STATUSES || head.len > REPLY_BYTES_MAX ||
-	    h->in.len > sizeof(head) + head.len) {
+	if (!h->busy || head.status < 0 || head.status >= FILE_STATUSES ||
+	    head.len > REPLY_BYTES_MAX || h->in.len > sizeof(head) + head.len) {
 		procs_signal(h->procs, &h->proc, SIGKILL, false);
 		(void)err_code(&e, EPROTO, "the process that reaches files speaks nonsense");
 		fail(h, &e);
@@ -174,9 +174,10 @@ static void take_reply(struct helper *h)
 	}
 	if (h->in.len < sizeof(head) + head.len)
 		return;
-	outcome = (struct file_outcome){ .status = (enum file_status)head.status, .code = head.code };
+	outcome = (struct file_outcome) { .status = (enum file_status)head.status,
+					  .code = head.code };
 	content = h->in;
-	h->in = (struct buf){ 0 };
+	h->in = (struct buf) { 0 };
 	content.len -= sizeof(head);
 	memmove(content.data, content.data + sizeof(head), content.len + 1);
 	rest(h);
@@ -240,18 +241,23 @@ static bool serve(int fd)
 
 	if (io_read_full(fd, &head, sizeof(head), &e) != (ssize_t)sizeof(head))
 		return false;
-	if (head.op >= FILE_OPS || head.path_len > PATH_BYTES_MAX || head.content_len > CONTENT_BYTES_MAX)
+	if (head.op >= FILE_OPS || head.path_len > PATH_BYTES_MAX ||
+	    head.content_len > CONTENT_BYTES_MAX)
 		return false;
 	path = take_bytes(fd, head.path_len);
 	text = path ? take_bytes(fd, head.content_len) : NULL;
 	if (!text)
 		return false;
-	request = (struct file_request){ .op = (enum file_op)head.op, .given_absolute = head.given_absolute,
-					 .start = head.start, .end = head.end, .path = path, .content = text,
-					 .content_len = head.content_len };
+	request = (struct file_request) { .op = (enum file_op)head.op,
+					  .given_absolute = head.given_absolute,
+					  .start = head.start,
+					  .end = head.end,
+					  .path = path,
+					  .content = text,
+					  .content_len = head.content_len };
 	outcome = file_do(&request, &content);
 	if (content.failed)
-		outcome = (struct file_outcome){ .status = FILE_TOO_LARGE };
+		outcome = (struct file_outcome) { .status = FILE_TOO_LARGE };
 	reply.status = (int32_t)outcome.status;
 	reply.code = outcome.code;
 	reply.len = outcome.status == FILE_OK ? content.len : 0;

@@ -20,8 +20,8 @@ struct helper {
 	struct proc proc;
 	struct source socket; /* fd -1 while there is none */
 	struct timer timer;
-	struct buf out;	      /* of the request, not yet written */
-	struct buf in;	      /* of the reply, so far */
+	struct buf out; /* of the request, not yet written */
+	struct buf in;	/* of the reply, so far */
 	bool busy;
 	uint64_t patience_ms;
 	/* The request is done: its outcome and what it gave. */

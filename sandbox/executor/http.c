@@ -83,11 +83,12 @@ static int request_line(struct head *h, char *line_end)
 	if (target.at[0] != '/' || memchr(target.at, '#', target.len))
 		return refuse(h, 400);
 	split_target(h->r, target);
-	version = (struct http_text){ .at = h->at, .len = (size_t)(line_end - h->at) };
+	version = (struct http_text) { .at = h->at, .len = (size_t)(line_end - h->at) };
 	if (http_text_is(version, "HTTP/1.1"))
 		return 0;
 	if (!http_text_is(version, "HTTP/1.0"))
-		return refuse(h, version.len == 8 && memcmp(version.at, "HTTP/", 5) == 0 ? 505 : 400);
+		return refuse(h,
+			      version.len == 8 && memcmp(version.at, "HTTP/", 5) == 0 ? 505 : 400);
 	h->one_dot_zero = true;
 	return 0;
 }
@@ -133,7 +134,8 @@ static void connection_option(struct head *h, struct http_text option)
 		option.at++;
 		option.len--;
 	}
-	while (option.len && (option.at[option.len - 1] == ' ' || option.at[option.len - 1] == '\t'))
+	while (option.len &&
+	       (option.at[option.len - 1] == ' ' || option.at[option.len - 1] == '\t'))
 		option.len--;
 	if (text_is_nocase(option, "close"))
 		h->says_close = true;
@@ -147,7 +149,7 @@ static void on_connection(struct head *h, struct http_text value)
 		const char *comma = memchr(value.at, ',', value.len);
 		size_t len = comma ? (size_t)(comma - value.at) : value.len;
 
-		connection_option(h, (struct http_text){ .at = value.at, .len = len });
+		connection_option(h, (struct http_text) { .at = value.at, .len = len });
 		len += comma != NULL;
 		value.at += len;
 		value.len -= len;
@@ -185,9 +187,14 @@ static const struct {
 	const char *name;
 	void (*take)(struct head *, struct http_text value);
 } known_headers[] = {
-	{ "content-length", on_length },     { "transfer-encoding", on_encoding }, { "host", on_host },
-	{ "connection", on_connection },     { "expect", on_expect },		   { "x-session-api-key", on_session_key },
-	{ "content-type", on_content_type }, { "x-api-key", on_control_key },
+	{ "content-length", on_length },
+	{ "transfer-encoding", on_encoding },
+	{ "host", on_host },
+	{ "connection", on_connection },
+	{ "expect", on_expect },
+	{ "x-session-api-key", on_session_key },
+	{ "content-type", on_content_type },
+	{ "x-api-key", on_control_key },
 };
 
 static bool is_value_byte(unsigned char c)
@@ -201,7 +208,7 @@ static struct http_text header_value(struct head *h, char *line_end)
 
 	while (h->at < line_end && (*h->at == ' ' || *h->at == '\t'))
 		h->at++;
-	value = (struct http_text){ .at = h->at, .len = (size_t)(line_end - h->at) };
+	value = (struct http_text) { .at = h->at, .len = (size_t)(line_end - h->at) };
 	while (value.len && (value.at[value.len - 1] == ' ' || value.at[value.len - 1] == '\t'))
 		value.len--;
 	for (size_t i = 0; i < value.len; i++)
@@ -279,7 +286,7 @@ long http_head(char *bytes, size_t len, struct http_request *r)
 	h.end = found + 4;
 	if (h.end - bytes > HTTP_HEAD_MAX)
 		return -431;
-	*r = (struct http_request){ 0 };
+	*r = (struct http_request) { 0 };
 	return parse(&h, bytes);
 }
 
@@ -329,9 +336,10 @@ static int chunk_byte(struct http_chunks *c, char byte)
 	return -400;
 }
 
-int http_chunks(struct http_chunks *c, const char *bytes, size_t len, size_t *used, struct http_text *data)
+int http_chunks(struct http_chunks *c, const char *bytes, size_t len, size_t *used,
+		struct http_text *data)
 {
-	*data = (struct http_text){ .at = bytes };
+	*data = (struct http_text) { .at = bytes };
 	for (*used = 0; *used < len && c->at != CHUNK_DONE;) {
 		if (c->at == CHUNK_DATA) {
 			data->at = bytes + *used;
@@ -354,11 +362,19 @@ const char *http_reason(int status)
 		int status;
 		const char *reason;
 	} reasons[] = {
-		{ 200, "OK" }, { 400, "Bad Request" }, { 403, "Forbidden" }, { 404, "Not Found" },
-		{ 405, "Method Not Allowed" }, { 408, "Request Timeout" }, { 413, "Content Too Large" },
-		{ 417, "Expectation Failed" }, { 422, "Unprocessable Content" },
-		{ 431, "Request Header Fields Too Large" }, { 500, "Internal Server Error" },
-		{ 501, "Not Implemented" }, { 505, "HTTP Version Not Supported" },
+		{ 200, "OK" },
+		{ 400, "Bad Request" },
+		{ 403, "Forbidden" },
+		{ 404, "Not Found" },
+		{ 405, "Method Not Allowed" },
+		{ 408, "Request Timeout" },
+		{ 413, "Content Too Large" },
+		{ 417, "Expectation Failed" },
+		{ 422, "Unprocessable Content" },
+		{ 431, "Request Header Fields Too Large" },
+		{ 500, "Internal Server Error" },
+		{ 501, "Not Implemented" },
+		{ 505, "HTTP Version Not Supported" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)

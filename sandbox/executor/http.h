@@ -38,7 +38,16 @@ must_check long http_head(char *bytes, size_t len, struct http_request *r);
 
 /* A chunked body on its way. Zeroed memory is its start. */
 struct http_chunks {
-	enum { CHUNK_SIZE, CHUNK_SIZE_LF, CHUNK_DATA, CHUNK_CR, CHUNK_LF, CHUNK_END_CR, CHUNK_END_LF, CHUNK_DONE } at;
+	enum {
+		CHUNK_SIZE,
+		CHUNK_SIZE_LF,
+		CHUNK_DATA,
+		CHUNK_CR,
+		CHUNK_LF,
+		CHUNK_END_CR,
+		CHUNK_END_LF,
+		CHUNK_DONE
+	} at;
 	unsigned digits;
 	uint64_t left; /* of this chunk */
 };

@@ -9,7 +9,7 @@
 
 /* Opened while files may still be opened; -1 where there is none. */
 struct info {
-	int statm, io, root;
+	int statm, root;
 	uint64_t started_ms, cpu_us, cpu_at_ms;
 	uint64_t memory_bytes; /* of the machine */
 	char hostname[65];

@@ -74,9 +74,11 @@ static void tell(struct init *i, enum asker asker, const struct ctl_message *m)
 		end(i, &e);
 }
 
-static void tell_failed(struct init *i, enum asker asker, uint32_t tag, const struct err *why, bool exec)
+static void tell_failed(struct init *i, enum asker asker, uint32_t tag, const struct err *why,
+			bool exec)
 {
-	struct ctl_message m = { .kind = CTL_FAILED, .failed = { .tag = tag, .code = why->code, .exec = exec } };
+	struct ctl_message m = { .kind = CTL_FAILED,
+				 .failed = { .tag = tag, .code = why->code, .exec = exec } };
 
 	memcpy(m.failed.text, why->text, sizeof(m.failed.text));
 	tell(i, asker, &m);
@@ -149,7 +151,7 @@ static struct child *child_new(struct init *i, enum asker asker, const struct ct
 	c->tag = request->tag;
 	c->gives = request->flags & (CTL_START_TTY | CTL_START_PIPES | CTL_START_HELPER);
 	memset(c->fds, -1, sizeof(c->fds));
-	c->status = (struct source){ .fd = -1, .events = EPOLLIN, .ready = status_ready };
+	c->status = (struct source) { .fd = -1, .events = EPOLLIN, .ready = status_ready };
 	return c;
 }
 
@@ -226,7 +228,8 @@ static int connect_inside(uint16_t port, struct err *e)
 
 static void on_connect(struct init *i, enum asker asker, struct ctl_message *m)
 {
-	struct ctl_message answer = { .kind = CTL_STARTED, .started = { .tag = m->connect.tag, .n_fds = 1 } };
+	struct ctl_message answer = { .kind = CTL_STARTED,
+				      .started = { .tag = m->connect.tag, .n_fds = 1 } };
 	struct err e = { 0 };
 	autoclose int fd = connect_inside(m->connect.port, &e);
 
@@ -305,7 +308,8 @@ static void server_ready(struct source *source, uint32_t events)
 static void tell_exited(const struct child *c, int wait_status, const struct rusage *used)
 {
 	const struct timeval *user = &used->ru_utime, *system = &used->ru_stime;
-	struct ctl_message m = { .kind = CTL_EXITED, .exited = { .tag = c->tag, .wait_status = wait_status } };
+	struct ctl_message m = { .kind = CTL_EXITED,
+				 .exited = { .tag = c->tag, .wait_status = wait_status } };
 
 	m.exited.cpu_us = (uint64_t)(user->tv_sec + system->tv_sec) * 1000000 +
 			  (uint64_t)(user->tv_usec + system->tv_usec);
@@ -346,7 +350,8 @@ static void reap(struct init *i)
 		if (pid <= 0)
 			return;
 		if (pid == i->server) {
-			(void)err_code(&e, ECHILD, "the server ended (wait status %#x)", (unsigned)status);
+			(void)err_code(&e, ECHILD, "the server ended (wait status %#x)",
+				       (unsigned)status);
 			end(i, &e);
 			return;
 		}
@@ -400,7 +405,8 @@ static void last_words(int link, const struct err *e)
 		return; /* the end itself is told by end-of-file */
 }
 
-static void __attribute__((noreturn)) become_server(const struct init_fds *fds, struct ctl_boot *boot, int link)
+static void __attribute__((noreturn))
+become_server(const struct init_fds *fds, struct ctl_boot *boot, int link)
 {
 	struct err e = { 0 };
 
@@ -477,32 +483,25 @@ static int watch_signals(struct init *i, struct err *e)
 	(void)sigaddset(&set, SIGCHLD);
 	if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)
 		return err_errno(e, "init: block SIGCHLD");
-	i->signals = (struct source){ .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-				      .events = EPOLLIN,
-				      .ready = signal_ready };
+	i->signals = (struct source) { .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+				       .events = EPOLLIN,
+				       .ready = signal_ready };
 	if (i->signals.fd < 0)
 		return err_errno(e, "init: signalfd");
 	return loop_add(&i->loop, &i->signals, e);
 }
 
-/* What exec handed down as ignored would be ignored in every process of the session. */
-static void default_signals(void)
-{
-	for (int s = 1; s < NSIG; s++)
-		(void)signal(s, SIG_DFL); /* some cannot be changed, nor need it */
-}
-
 static int set_up(struct init *i, const struct init_fds *fds, struct err *e)
 {
-	i->starter = (struct starter){ .boot = i->boot, .userns = fds->userns };
-	i->ask[HOST] = (struct source){ .fd = fds->ctl, .events = EPOLLIN, .ready = host_ready };
+	i->starter = (struct starter) { .boot = i->boot, .userns = fds->userns };
+	i->ask[HOST] = (struct source) { .fd = fds->ctl, .events = EPOLLIN, .ready = host_ready };
 	i->ask[SERVER].events = EPOLLIN;
 	i->ask[SERVER].ready = server_ready;
 	i->deadline.fire = deadline_passed;
 	i->reap_more.fire = reap_more;
-	default_signals();
-	if (shed_caps(e) < 0 || map_filter(i, e) < 0 || loop_init(&i->loop, e) < 0 || watch_signals(i, e) < 0 ||
-	    loop_add(&i->loop, &i->ask[HOST], e) < 0 || loop_add(&i->loop, &i->ask[SERVER], e) < 0)
+	if (shed_caps(e) < 0 || map_filter(i, e) < 0 || loop_init(&i->loop, e) < 0 ||
+	    watch_signals(i, e) < 0 || loop_add(&i->loop, &i->ask[HOST], e) < 0 ||
+	    loop_add(&i->loop, &i->ask[SERVER], e) < 0)
 		return -e->code;
 	if (i->boot->deadline_ms)
 		loop_arm(&i->loop, &i->deadline, loop_now() + i->boot->deadline_ms);

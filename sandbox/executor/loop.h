@@ -32,7 +32,7 @@ struct loop {
 	struct timer *timers; /* soonest first */
 };
 
-#define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 must_check int loop_init(struct loop *l, struct err *e);
 

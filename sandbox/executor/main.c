@@ -47,7 +47,9 @@ static int keep_to_ourselves(int fd, struct err *e)
 
 int main(int argc, char **argv)
 {
-	struct init_fds fds = { .ctl = INSIDE_FD_CTL, .listener = INSIDE_FD_LISTEN, .userns = INSIDE_FD_USERNS };
+	struct init_fds fds = { .ctl = INSIDE_FD_CTL,
+				.listener = INSIDE_FD_LISTEN,
+				.userns = INSIDE_FD_USERNS };
 	struct err e = { 0 };
 
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
@@ -55,7 +57,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (!is_socket(fds.ctl)) {
-		(void)fputs("ohsandbox-executor: is started by ohsandbox, inside a session\n", stderr);
+		(void)fputs("ohsandbox-executor: is started by ohsandbox, inside a session\n",
+			    stderr);
 		return 125;
 	}
 	if (!is_socket(fds.listener))

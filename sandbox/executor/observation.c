@@ -13,7 +13,7 @@ void observation_clear(struct observation *o)
 	buf_clear(&o->prefix);
 	buf_clear(&o->suffix);
 	buf_clear(&o->path);
-	*o = (struct observation){ .kind = OBSERVED_RUN };
+	*o = (struct observation) { .kind = OBSERVED_RUN };
 }
 
 static bool starts_char(char c)

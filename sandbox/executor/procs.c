@@ -53,7 +53,7 @@ static void link_ready(struct source *source, uint32_t events)
 int procs_init(struct procs *ps, struct loop *loop, int link, struct err *e)
 {
 	ps->loop = loop;
-	ps->link = (struct source){ .fd = link, .events = EPOLLIN, .ready = link_ready };
+	ps->link = (struct source) { .fd = link, .events = EPOLLIN, .ready = link_ready };
 	if (fcntl(link, F_SETFL, O_NONBLOCK) < 0)
 		return err_errno(e, "link to init");
 	return loop_add(loop, &ps->link, e);

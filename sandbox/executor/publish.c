@@ -108,7 +108,8 @@ static void end_ready(struct source *source, uint32_t events)
 
 	if (events & EPOLLOUT)
 		good = push(e);
-	if (good && events & (EPOLLIN | EPOLLHUP | EPOLLERR) && !e->read_ended && !e->other->waiting.len)
+	if (good && events & (EPOLLIN | EPOLLHUP | EPOLLERR) && !e->read_ended &&
+	    !e->other->waiting.len)
 		good = pull(e);
 	else if (events & EPOLLERR)
 		good = false;
@@ -139,7 +140,7 @@ static void connected(struct proc *p, struct ctl_message *m)
 
 static void end_init(struct end *e, struct tunnel *t, struct end *other, int fd)
 {
-	e->source = (struct source){ .fd = fd, .events = EPOLLIN, .ready = end_ready };
+	e->source = (struct source) { .fd = fd, .events = EPOLLIN, .ready = end_ready };
 	e->tunnel = t;
 	e->other = other;
 }
@@ -170,17 +171,18 @@ static void port_ready(struct source *source, uint32_t events)
 		tunnel_free(t);
 }
 
-int publish_init(struct publishing *p, struct procs *procs, const struct ctl_boot *boot, struct err *e)
+int publish_init(struct publishing *p, struct procs *procs, const struct ctl_boot *boot,
+		 struct err *e)
 {
-	*p = (struct publishing){ .procs = procs, .n_ports = boot->n_publish };
+	*p = (struct publishing) { .procs = procs, .n_ports = boot->n_publish };
 	for (unsigned i = 0; i < p->n_ports; i++) {
 		struct published *port = &p->ports[i];
 
 		port->all = p;
 		port->port = boot->publish[i].port;
-		port->source = (struct source){ .fd = boot->publish[i].listener,
-						.events = EPOLLIN,
-						.ready = port_ready };
+		port->source = (struct source) { .fd = boot->publish[i].listener,
+						 .events = EPOLLIN,
+						 .ready = port_ready };
 		if (fcntl(port->source.fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
 			return err_errno(e, "listener of port %u", port->port);
 		if (loop_add(procs->loop, &port->source, e) < 0)

@@ -25,4 +25,5 @@ struct publishing {
 };
 
 /* Listen on every port the boot message names. */
-must_check int publish_init(struct publishing *p, struct procs *procs, const struct ctl_boot *boot, struct err *e);
+must_check int publish_init(struct publishing *p, struct procs *procs, const struct ctl_boot *boot,
+			    struct err *e);

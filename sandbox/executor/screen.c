@@ -17,7 +17,7 @@ static void grid_free(struct screen_grid *g)
 	for (unsigned i = 0; g->rows && i < SCREEN_ROWS; i++)
 		free(g->rows[i].cells);
 	free(g->rows);
-	*g = (struct screen_grid){ 0 };
+	*g = (struct screen_grid) { 0 };
 }
 
 void screen_clear(struct screen *s)
@@ -25,7 +25,7 @@ void screen_clear(struct screen *s)
 	grid_free(&s->main);
 	grid_free(&s->other);
 	buf_clear(&s->history);
-	*s = (struct screen){ 0 };
+	*s = (struct screen) { 0 };
 }
 
 static bool grid_ready(struct screen_grid *g)
@@ -69,7 +69,7 @@ static bool row_reach(struct screen_row *r, unsigned len)
 		memset(r->cells + r->len, 0, (len - r->len) * sizeof(*r->cells));
 		r->len = (unsigned short)len;
 	}
-	return true;
+	return r->cells;
 }
 
 static void put_code(struct buf *out, uint32_t c)
@@ -115,7 +115,9 @@ static void history_drop(struct screen *s)
 	size_t gone;
 
 	while (n < SCREEN_HISTORY_DROP && n < s->history_lines) {
-		at = (const char *)memchr(at, '\n', s->history.len - (size_t)(at - s->history.data)) + 1;
+		at = (const char *)memchr(at, '\n',
+					  s->history.len - (size_t)(at - s->history.data)) +
+		     1;
 		n++;
 	}
 	gone = (size_t)(at - s->history.data);
@@ -590,18 +592,39 @@ static void csi_attributes(struct screen *s, unsigned n)
 static const struct {
 	char final;
 	bool also_private;
-	void (*act)(struct screen *, unsigned n); /* n: the first parameter, 1 where it is missing */
+	void (*act)(struct screen *,
+		    unsigned n); /* n: the first parameter, 1 where it is missing */
 } sequences[] = {
-	{ 'A', false, csi_up },		   { 'B', false, csi_down },	    { 'C', false, csi_right },
-	{ 'D', false, csi_left },	   { 'E', false, csi_next_line },   { 'F', false, csi_previous_line },
-	{ 'G', false, csi_column },	   { 'H', false, csi_position },    { 'J', false, csi_erase_display },
-	{ 'K', false, csi_erase_line },	   { 'L', false, csi_insert_lines }, { 'M', false, csi_delete_lines },
-	{ 'P', false, csi_delete_chars },  { 'S', false, csi_scroll_up },   { 'T', false, csi_scroll_down },
-	{ 'X', false, csi_erase_chars },   { '@', false, csi_insert_chars }, { '`', false, csi_column },
-	{ 'a', false, csi_right },	   { 'b', false, csi_repeat },	    { 'c', false, csi_attributes },
-	{ 'd', false, csi_row },	   { 'e', false, csi_down },	    { 'f', false, csi_position },
-	{ 'h', true, csi_set },		   { 'l', true, csi_reset },	    { 'n', false, csi_status },
-	{ 'r', false, csi_region },	   { 's', false, csi_save },	    { 'u', false, csi_restore },
+	{ 'A', false, csi_up },
+	{ 'B', false, csi_down },
+	{ 'C', false, csi_right },
+	{ 'D', false, csi_left },
+	{ 'E', false, csi_next_line },
+	{ 'F', false, csi_previous_line },
+	{ 'G', false, csi_column },
+	{ 'H', false, csi_position },
+	{ 'J', false, csi_erase_display },
+	{ 'K', false, csi_erase_line },
+	{ 'L', false, csi_insert_lines },
+	{ 'M', false, csi_delete_lines },
+	{ 'P', false, csi_delete_chars },
+	{ 'S', false, csi_scroll_up },
+	{ 'T', false, csi_scroll_down },
+	{ 'X', false, csi_erase_chars },
+	{ '@', false, csi_insert_chars },
+	{ '`', false, csi_column },
+	{ 'a', false, csi_right },
+	{ 'b', false, csi_repeat },
+	{ 'c', false, csi_attributes },
+	{ 'd', false, csi_row },
+	{ 'e', false, csi_down },
+	{ 'f', false, csi_position },
+	{ 'h', true, csi_set },
+	{ 'l', true, csi_reset },
+	{ 'n', false, csi_status },
+	{ 'r', false, csi_region },
+	{ 's', false, csi_save },
+	{ 'u', false, csi_restore },
 };
 
 static void control_end(struct screen *s, char final)

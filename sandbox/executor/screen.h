@@ -19,14 +19,14 @@ enum screen_limits {
 	 * rely on at least 10,001 and at most some 11,300 lines being kept, the screen's included. */
 	SCREEN_HISTORY_LINES = 10200,
 	SCREEN_HISTORY_DROP = 1000,
-	SCREEN_HISTORY_BYTES = 16 << 20,     /* or when there are so many */
-	SCREEN_PARAMS = 16,		     /* of a control sequence */
+	SCREEN_HISTORY_BYTES = 16 << 20, /* or when there are so many */
+	SCREEN_PARAMS = 16,		 /* of a control sequence */
 };
 
 struct screen_row {
-	uint32_t *cells;      /* code points; 0 is a blank never written */
+	uint32_t *cells; /* code points; 0 is a blank never written */
 	unsigned short len, room;
-	bool wrapped;	      /* the line goes on in the next row */
+	bool wrapped; /* the line goes on in the next row */
 };
 
 struct screen_grid {

@@ -36,8 +36,11 @@ static int set_up(struct server *s, int listener, int link, struct err *e)
 
 	if (loop_init(&s->loop, e) < 0 || procs_init(&s->procs, &s->loop, link, e) < 0)
 		return -e->code;
-	s->conns = (struct conns){ .server = s, .loop = &s->loop, .key = s->boot->key, .routes = routes,
-				   .n_routes = routes_count };
+	s->conns = (struct conns) { .server = s,
+				    .loop = &s->loop,
+				    .key = s->boot->key,
+				    .routes = routes,
+				    .n_routes = routes_count };
 	dispatch_init(&s->dispatch);
 	act_runs_init(&s->runs, s);
 	helper_init(&s->helper, &s->procs, ACT_FILE_MS);

@@ -13,7 +13,7 @@
 #include "base/str.h"
 
 enum {
-	REPORT_MAX = 64 * 1024,	 /* a working directory may be long, but not that long */
+	REPORT_MAX = 64 * 1024, /* a working directory may be long, but not that long */
 	REPORT_FIELDS = 5,
 	TURN_READS = 64,	 /* of the terminal at one event: others get their turn */
 	TYPED_MAX = 1024 * 1024, /* into a terminal that nobody reads */
@@ -33,12 +33,13 @@ static void terminal_ready(struct source *source, uint32_t events);
 static void control_ready(struct source *source, uint32_t events);
 static void answered(struct proc *p, struct ctl_message *m);
 
-void shell_init(struct shell *sh, struct procs *procs, void (*event)(struct shell *, enum shell_event))
+void shell_init(struct shell *sh, struct procs *procs,
+		void (*event)(struct shell *, enum shell_event))
 {
-	*sh = (struct shell){ .procs = procs, .loop = procs->loop, .event = event };
+	*sh = (struct shell) { .procs = procs, .loop = procs->loop, .event = event };
 	sh->proc.answer = answered;
-	sh->terminal = (struct source){ .fd = -1, .events = EPOLLIN, .ready = terminal_ready };
-	sh->control = (struct source){ .fd = -1, .events = EPOLLIN, .ready = control_ready };
+	sh->terminal = (struct source) { .fd = -1, .events = EPOLLIN, .ready = terminal_ready };
+	sh->control = (struct source) { .fd = -1, .events = EPOLLIN, .ready = control_ready };
 	sh->report.background = -1;
 }
 
@@ -90,7 +91,8 @@ void shell_stop(struct shell *sh)
 }
 
 /* Write what the descriptor takes now, keep the rest. */
-static void send_on(struct shell *sh, struct source *to, struct buf *waiting, const char *bytes, size_t len)
+static void send_on(struct shell *sh, struct source *to, struct buf *waiting, const char *bytes,
+		    size_t len)
 {
 	ssize_t n = 0;
 
@@ -138,7 +140,7 @@ static void quote(struct buf *out, const char *text, size_t len)
 		if (text[i] == '\n')
 			buf_puts(out, "\\n");
 		else if (text[i] == '\'' || text[i] == '\\')
-			buf_add(out, (char[]){ '\\', text[i] }, 2);
+			buf_add(out, (char[]) { '\\', text[i] }, 2);
 		else if (text[i]) /* a NUL would end the word; no command can hold one */
 			buf_putc(out, text[i]);
 	}
@@ -177,7 +179,8 @@ static void ended(struct shell *sh)
 
 	let_go(sh);
 	if (!was_up)
-		(void)err_code(&sh->failure, ECHILD, "the shell ended while it started: look at ~/.bashrc");
+		(void)err_code(&sh->failure, ECHILD,
+			       "the shell ended while it started: look at ~/.bashrc");
 	sh->event(sh, was_up ? SHELL_ENDED : SHELL_FAILED);
 }
 
@@ -363,7 +366,7 @@ static void answered(struct proc *p, struct ctl_message *m)
 	struct shell *sh = container_of(p, struct shell, proc);
 
 	if (m->kind == CTL_STARTED) {
-		sh->failure = (struct err){ 0 };
+		sh->failure = (struct err) { 0 };
 		if (meet(sh, &m->started, &sh->failure) < 0)
 			failed(sh);
 	} else if (m->kind == CTL_FAILED) {

@@ -34,7 +34,7 @@ enum shell_event {
 /* What the shell says of itself after each command. */
 struct shell_report {
 	int exit_code;
-	long background; /* pid of the last background job; -1: none */
+	long background;    /* pid of the last background job; -1: none */
 	char *cwd, *python; /* heap; never NULL once there was a report */
 };
 
@@ -45,8 +45,8 @@ struct shell {
 	struct proc proc;
 	struct source terminal, control; /* fd -1 while there is none */
 	uint32_t sequence;
-	char tty[32]; /* "/dev/pts/3" */
-	struct buf heard;		/* of a report, so far */
+	char tty[32];			    /* "/dev/pts/3" */
+	struct buf heard;		    /* of a report, so far */
 	struct buf to_terminal, to_control; /* not yet written */
 	struct screen screen;
 	struct shell_report report;
@@ -55,7 +55,8 @@ struct shell {
 	void (*event)(struct shell *sh, enum shell_event event);
 };
 
-void shell_init(struct shell *sh, struct procs *procs, void (*event)(struct shell *, enum shell_event));
+void shell_init(struct shell *sh, struct procs *procs,
+		void (*event)(struct shell *, enum shell_event));
 
 /* Ask for the shell, starting in `cwd`. SHELL_UP or SHELL_FAILED follows. */
 must_check int shell_start(struct shell *sh, const char *cwd, struct err *e);

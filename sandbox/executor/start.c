@@ -35,8 +35,8 @@ struct child {
 	const struct starter *s;
 	const struct ctl_start *request;
 	int status;
-	int io[3];	/* becomes 0, 1, 2 */
-	int give[3];	/* what goes to whoever asked */
+	int io[3];   /* becomes 0, 1, 2 */
+	int give[3]; /* what goes to whoever asked */
 	unsigned n_give;
 	bool as_root;
 };
@@ -75,7 +75,7 @@ int start_report_take(int status, struct start_report *r, struct err *e)
 	ssize_t n = recvmsg(status, &msg, MSG_CMSG_CLOEXEC);
 	struct cmsghdr *c;
 
-	*r = (struct start_report){ .fds = { -1, -1, -1 } };
+	*r = (struct start_report) { .fds = { -1, -1, -1 } };
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? -EAGAIN : err_errno(e, "start: status");
 	if (n == 0)
@@ -91,7 +91,8 @@ int start_report_take(int status, struct start_report *r, struct err *e)
 	return 1;
 }
 
-static void __attribute__((noreturn)) child_fail(const struct child *c, const struct err *e, bool exec)
+static void __attribute__((noreturn))
+child_fail(const struct child *c, const struct err *e, bool exec)
 {
 	struct report_bytes bytes = { .err = *e, .exec = exec };
 
@@ -118,7 +119,7 @@ static int set_limit(__rlimit_resource_t what, uint64_t value, struct err *e)
 	/* Nobody here may raise the hard limit that the host left. */
 	if (value > now.rlim_max)
 		value = now.rlim_max;
-	if (setrlimit(what, &(struct rlimit){ .rlim_cur = value, .rlim_max = value }) < 0)
+	if (setrlimit(what, &(struct rlimit) { .rlim_cur = value, .rlim_max = value }) < 0)
 		return err_errno(e, "start: setrlimit");
 	return 0;
 }
@@ -317,7 +318,8 @@ static size_t env_make(char **env, const struct child *c, char ids[2][32])
 
 static void __attribute__((noreturn)) child_exec(struct child *c)
 {
-	char **env = calloc(list_len(c->request->env) + list_len(c->s->boot->env) + 6, sizeof(*env));
+	char **env =
+		calloc(list_len(c->request->env) + list_len(c->s->boot->env) + 6, sizeof(*env));
 	struct err e = { 0 };
 	char ids[2][32];
 
@@ -331,7 +333,7 @@ static void __attribute__((noreturn)) child_exec(struct child *c)
 	/* execvp looks in the PATH of `environ`; a script without "#!" goes to /bin/sh. */
 	environ = env;
 	if (!env_value(env, "PATH"))
-		(void)putenv((char *)(uintptr_t)"PATH=/usr/local/bin:/usr/bin:/bin");
+		(void)putenv((char *)(uintptr_t) "PATH=/usr/local/bin:/usr/bin:/bin");
 	(void)execvp(c->request->argv[0], c->request->argv);
 	(void)err_errno(&e, "exec '%s'", c->request->argv[0]);
 	child_fail(c, &e, true);
@@ -360,7 +362,8 @@ static int child_prepare(struct child *c, struct err *e)
 {
 	sigset_t none;
 
-	if (enter_groups(c->s->boot, e) < 0 || become_workload(c, e) < 0 || set_limits(c->s->boot, e) < 0)
+	if (enter_groups(c->s->boot, e) < 0 || become_workload(c, e) < 0 ||
+	    set_limits(c->s->boot, e) < 0)
 		return -e->code;
 	(void)umask(022);
 	if (setsid() < 0)
@@ -373,10 +376,13 @@ static int child_prepare(struct child *c, struct err *e)
 	return c->request->flags & CTL_START_HELPER ? helper_fds(c, e) : arrange_fds(c, e);
 }
 
-static void __attribute__((noreturn)) start_child(const struct starter *s, const struct ctl_start *request,
-						  int status)
+static void __attribute__((noreturn))
+start_child(const struct starter *s, const struct ctl_start *request, int status)
 {
-	struct child c = { .s = s, .request = request, .status = status, .as_root = request->flags & CTL_START_ROOT };
+	struct child c = { .s = s,
+			   .request = request,
+			   .status = status,
+			   .as_root = request->flags & CTL_START_ROOT };
 	struct err e = { 0 };
 
 	memcpy(c.io, request->fds, sizeof(c.io));
@@ -414,7 +420,8 @@ static pid_t fork_into(int group_dir)
 	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 }
 
-int start_process(const struct starter *s, const struct ctl_start *request, pid_t *pid, int *status, struct err *e)
+int start_process(const struct starter *s, const struct ctl_start *request, pid_t *pid, int *status,
+		  struct err *e)
 {
 	autoclose int ours = -1, child = -1;
 	int pair[2];

@@ -32,8 +32,8 @@ struct start_report {
 
 /* Fork a process for this request. 0, with its pid and the status socket (non-blocking, the
  * caller's) filled in. */
-must_check int start_process(const struct starter *s, const struct ctl_start *request, pid_t *pid, int *status,
-			     struct err *e);
+must_check int start_process(const struct starter *s, const struct ctl_start *request, pid_t *pid,
+			     int *status, struct err *e);
 
 /* Take the next report: 1 and *r filled (descriptors are the caller's), 0 at end-of-file,
  * -EAGAIN when there is none yet. */

@@ -26,10 +26,12 @@ static int refuse(struct wire_refusal *why, int status, const char *fmt, ...)
 }
 
 /* The arguments of an action that do not fit; the name is the client's class. */
-static int wrong_arguments(struct wire_refusal *why, const char *action, const char *key, const char *what)
+static int wrong_arguments(struct wire_refusal *why, const char *action, const char *key,
+			   const char *what)
 {
-	return refuse(why, 500, "Internal server error: action '%s' has the wrong arguments: '%s' %s", action, key,
-		      what);
+	return refuse(why, 500,
+		      "Internal server error: action '%s' has the wrong arguments: '%s' %s", action,
+		      key, what);
 }
 
 struct reader {
@@ -99,10 +101,13 @@ static int read_run(const struct reader *r, struct action *a)
 {
 	struct action_run *run = &a->run;
 
-	*run = (struct action_run){ .is_input = false };
-	if (take_text(r, "command", true, &run->command) < 0 || take_text(r, "cwd", false, &run->cwd) < 0 ||
-	    take_bool(r, "is_input", &run->is_input) < 0 || take_bool(r, "blocking", &run->blocking) < 0 ||
-	    take_bool(r, "is_static", &run->is_static) < 0 || take_bool(r, "hidden", &run->hidden) < 0)
+	*run = (struct action_run) { .is_input = false };
+	if (take_text(r, "command", true, &run->command) < 0 ||
+	    take_text(r, "cwd", false, &run->cwd) < 0 ||
+	    take_bool(r, "is_input", &run->is_input) < 0 ||
+	    take_bool(r, "blocking", &run->blocking) < 0 ||
+	    take_bool(r, "is_static", &run->is_static) < 0 ||
+	    take_bool(r, "hidden", &run->hidden) < 0)
 		return -EINVAL;
 	if (run->cwd.at && (!run->cwd.len || memchr(run->cwd.at, '\0', run->cwd.len)))
 		return wrong_arguments(r->why, r->action, "cwd", "is no path");
@@ -111,7 +116,7 @@ static int read_run(const struct reader *r, struct action *a)
 
 static int read_read(const struct reader *r, struct action *a)
 {
-	a->read = (struct action_read){ .end = -1 };
+	a->read = (struct action_read) { .end = -1 };
 	if (take_path(r, "path", &a->read.path) < 0 || take_int(r, "start", &a->read.start) < 0 ||
 	    take_int(r, "end", &a->read.end) < 0)
 		return -EINVAL;
@@ -120,8 +125,9 @@ static int read_read(const struct reader *r, struct action *a)
 
 static int read_write(const struct reader *r, struct action *a)
 {
-	a->write = (struct action_write){ .end = -1 };
-	if (take_path(r, "path", &a->write.path) < 0 || take_text(r, "content", true, &a->write.content) < 0 ||
+	a->write = (struct action_write) { .end = -1 };
+	if (take_path(r, "path", &a->write.path) < 0 ||
+	    take_text(r, "content", true, &a->write.content) < 0 ||
 	    take_int(r, "start", &a->write.start) < 0 || take_int(r, "end", &a->write.end) < 0)
 		return -EINVAL;
 	return 0;
@@ -187,11 +193,14 @@ static int unknown_action(const char *name, struct wire_refusal *why)
 
 	for (size_t i = 0; i < ARRAY_LEN(actions); i++)
 		buf_printf(&list, "%s'%s'", i ? ", " : "", actions[i].name);
-	return refuse(why, 500, "Internal server error: action '%.60s' is not defined. Available actions: [%s]", name,
-		      buf_str(&list));
+	return refuse(
+		why, 500,
+		"Internal server error: action '%.60s' is not defined. Available actions: [%s]",
+		name, buf_str(&list));
 }
 
-static int read_args(const struct json *event, const char *name, struct action *a, struct wire_refusal *why)
+static int read_args(const struct json *event, const char *name, struct action *a,
+		     struct wire_refusal *why)
 {
 	struct reader r = { .args = member(event, "args"), .action = name, .why = why };
 
@@ -201,8 +210,10 @@ static int read_args(const struct json *event, const char *name, struct action *
 		if (!str_eq(actions[i].name, name))
 			continue;
 		if (!actions[i].read)
-			return refuse(why, 500,
-				      "Internal server error: 'ActionExecutor' object has no attribute '%s'", name);
+			return refuse(
+				why, 500,
+				"Internal server error: 'ActionExecutor' object has no attribute '%s'",
+				name);
 		a->kind = actions[i].kind;
 		return actions[i].read(&r, a);
 	}
@@ -217,10 +228,13 @@ static int read_timeout(const struct json *event, struct action *a, struct wire_
 	if (!value)
 		return 0;
 	if (value->type != JSON_INT && value->type != JSON_REAL)
-		return refuse(why, 500, "Internal server error: 'timeout' must be a number of seconds");
+		return refuse(why, 500,
+			      "Internal server error: 'timeout' must be a number of seconds");
 	s = value->type == JSON_INT ? (double)value->integer : value->real;
 	if (!(s >= 0 && s <= TIMEOUT_MAX_S))
-		return refuse(why, 500, "Internal server error: 'timeout' must be a number of seconds, up to a year");
+		return refuse(
+			why, 500,
+			"Internal server error: 'timeout' must be a number of seconds, up to a year");
 	a->timeout_s = s;
 	a->timeout_ms = s > 0 && s < 0.001 ? 1 : (uint64_t)(s * 1000);
 	return 0;
@@ -237,7 +251,8 @@ static int check_source(const struct json *event, struct wire_refusal *why)
 	if (str_eq(value->string.bytes, "agent") || str_eq(value->string.bytes, "user") ||
 	    str_eq(value->string.bytes, "environment"))
 		return 0;
-	return refuse(why, 500, "Internal server error: '%.60s' is not a valid EventSource", value->string.bytes);
+	return refuse(why, 500, "Internal server error: '%.60s' is not a valid EventSource",
+		      value->string.bytes);
 }
 
 static int read_event(const struct json *event, struct action *a, struct wire_refusal *why)
@@ -257,7 +272,9 @@ static int read_event(const struct json *event, struct action *a, struct wire_re
 
 int wire_v0_action(const char *body, size_t len, struct action *a, struct wire_refusal *why)
 {
-	static const struct json_limits limits = { .bytes = DISPATCH_BODY_MAX, .depth = 64, .values = 200000 };
+	static const struct json_limits limits = { .bytes = DISPATCH_BODY_MAX,
+						   .depth = 64,
+						   .values = 200000 };
 	autojson struct json_doc *doc = NULL;
 	struct action made = { .timeout_ms = 0 };
 	const struct json *root, *event;

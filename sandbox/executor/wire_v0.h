@@ -15,7 +15,8 @@ struct wire_refusal {
 
 /* Decode the body of /execute_action. 0 with *a owning what it needs, or a negative errno with
  * *why filled. */
-must_check int wire_v0_action(const char *body, size_t len, struct action *a, struct wire_refusal *why);
+must_check int wire_v0_action(const char *body, size_t len, struct action *a,
+			      struct wire_refusal *why);
 
 /* Write the observation as V0 has it. */
 void wire_v0_observation(const struct observation *o, struct buf *out);

@@ -13,12 +13,13 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	struct action a = { 0 };
 
 	if (wire_v0_action((const char *)data, size, &a, &why) < 0) {
-		if ((why.status != 422 && why.status != 500) || !memchr(why.text, '\0', sizeof(why.text)) ||
-		    !why.text[0])
+		if ((why.status != 422 && why.status != 500) ||
+		    !memchr(why.text, '\0', sizeof(why.text)) || !why.text[0])
 			__builtin_trap();
 		return 0;
 	}
-	if (a.kind >= ACTION_KINDS || (a.kind == ACTION_READ && strlen(a.read.path.at) != a.read.path.len))
+	if (a.kind >= ACTION_KINDS ||
+	    (a.kind == ACTION_READ && strlen(a.read.path.at) != a.read.path.len))
 		__builtin_trap();
 	action_clear(&a);
 	return 0;

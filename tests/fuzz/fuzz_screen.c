@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		screen_feed(&slowly, (const char *)data + i, 1);
 	(void)screen_text(&at_once, &first);
 	(void)screen_text(&slowly, &second);
-	if (first.len != second.len || (first.len && memcmp(first.data, second.data, first.len) != 0))
+	if (first.len != second.len ||
+	    (first.len && memcmp(first.data, second.data, first.len) != 0))
 		__builtin_trap();
 	if (utf8_check(buf_str(&first), first.len) != first.len)
 		__builtin_trap();

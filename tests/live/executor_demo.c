@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -19,14 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -72,11 +72,13 @@ static void keep_setid(void)
 static void inside(int program, int ctl, int userns)
 {
 	static char *const argv[] = { "ohsandbox-init", NULL }, *const env[] = { NULL };
-	int high[3] = { fcntl(ctl, F_DUPFD, 100), fcntl(userns, F_DUPFD, 100), fcntl(program, F_DUPFD_CLOEXEC, 100) };
+	int high[3] = { fcntl(ctl, F_DUPFD, 100), fcntl(userns, F_DUPFD, 100),
+			fcntl(program, F_DUPFD_CLOEXEC, 100) };
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ||
-	    mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") < 0 ||
+	    mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+		  "newinstance,ptmxmode=0666,mode=0620") < 0 ||
 	    mount("/dev/pts/ptmx", "/dev/ptmx", NULL, MS_BIND, NULL) < 0)
 		err(125, "mount");
 	loopback_up();
@@ -84,7 +86,8 @@ static void inside(int program, int ctl, int userns)
 	close(INSIDE_FD_LISTEN);
 	move_fd(high[1], INSIDE_FD_USERNS);
 	syscall(SYS_close_range, INSIDE_FD_USERNS + 1, high[2] - 1, 0);
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setresgid(SLICE + IDS_INIT, SLICE + IDS_INIT, SLICE + IDS_INIT) < 0 ||
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 ||
+	    setresgid(SLICE + IDS_INIT, SLICE + IDS_INIT, SLICE + IDS_INIT) < 0 ||
 	    setresuid(SLICE + IDS_INIT, SLICE + IDS_INIT, SLICE + IDS_INIT) < 0)
 		err(125, "ids");
 	keep_setid();
@@ -165,8 +168,13 @@ static int run_command(char **argv, uint16_t port, uint16_t published, const cha
 
 static void boot_fill(struct ctl_boot *b, uint16_t *port, uint16_t *published)
 {
-	static char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "USER=openhands", "LOGNAME=openhands",
-			       "SHELL=/bin/bash", "LANG=C.UTF-8", NULL, NULL };
+	static char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin",
+			       "USER=openhands",
+			       "LOGNAME=openhands",
+			       "SHELL=/bin/bash",
+			       "LANG=C.UTF-8",
+			       NULL,
+			       NULL };
 	static char home[64];
 	struct err e = { 0 };
 
@@ -176,10 +184,14 @@ static void boot_fill(struct ctl_boot *b, uint16_t *port, uint16_t *published)
 	if (fs_random_hex(b->key, 32, &e) < 0)
 		errx(125, "%s", e.text);
 	b->exit_on_eof = b->root_allowed = true;
-	b->root_caps = 1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER | 1ull << CAP_SETUID |
-		       1ull << CAP_SETGID | 1ull << CAP_KILL;
+	b->root_caps = 1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER |
+		       1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_KILL;
 	b->server_uid = b->server_gid = SLICE + IDS_SERVER;
-	b->user = (struct ctl_user){ .name = "openhands", .home = dir, .shell = "/bin/bash", .uid = 1000, .gid = 0 };
+	b->user = (struct ctl_user) { .name = "openhands",
+				      .home = dir,
+				      .shell = "/bin/bash",
+				      .uid = 1000,
+				      .gid = 0 };
 	b->workspace = dir;
 	b->env = env;
 	b->nofile = 1024;
@@ -200,7 +212,9 @@ static pid_t start(int program, int ctl, int host)
 	userns = ids_userns(proc, &map, &map, SLICE + IDS_INIT, &e);
 	if (userns < 0)
 		errx(125, "%s", e.text);
-	pid = (pid_t)syscall(SYS_clone, SIGCHLD | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS,
+	pid = (pid_t)syscall(SYS_clone,
+			     SIGCHLD | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC |
+				     CLONE_NEWUTS,
 			     NULL, NULL, NULL, NULL);
 	if (pid < 0)
 		err(125, "clone");

@@ -43,3 +43,6 @@ check_PROGRAMS += tests/unit/test_cage
 check_PROGRAMS += tests/unit/test_inside
 check_PROGRAMS += tests/unit/test_index
 check_PROGRAMS += tests/unit/test_refs
+check_PROGRAMS += tests/unit/test_loop
+check_PROGRAMS += tests/unit/test_conn
+check_PROGRAMS += tests/unit/test_shell

@@ -59,7 +59,8 @@ static int ways_out(int link)
 	/* Data on the way with an address is a connection, with TCP's fast open. */
 	if (!denied(syscall(SYS_sendto, link, "x", 1, MSG_FASTOPEN, &to, sizeof(to))))
 		return 5;
-	if (!denied(syscall(SYS_setsockopt, link, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &one, sizeof(one))))
+	if (!denied(syscall(SYS_setsockopt, link, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &one,
+			    sizeof(one))))
 		return 6;
 	if (!denied(syscall(SYS_recvmsg, link + 1, &msg, 0)))
 		return 7;
@@ -83,7 +84,8 @@ static int ways_to_start(int link)
 		return 4;
 	if (!denied(syscall(SYS_ptrace, PTRACE_TRACEME, 0, NULL, NULL)))
 		return 5;
-	if (!denied(syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
+	if (!denied(syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
 		return 6;
 	if (!denied(syscall(SYS_mprotect, NULL, 4096, PROT_READ | PROT_EXEC)))
 		return 7;
@@ -123,7 +125,8 @@ static int work_of_the_server(int link)
 		return 2;
 	if (write(link, "x", 1) != 1)
 		return 3;
-	if (syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == -1)
+	if (syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0) == -1)
 		return 4;
 	if (fcntl(link, F_SETFL, O_NONBLOCK) < 0)
 		return 5;

@@ -26,7 +26,11 @@ static void make(const char *path, const char *bytes, size_t len, mode_t mode)
 
 static void reads(const char *path, int64_t start, int64_t end, const char *text)
 {
-	struct file_request r = { .op = FILE_READ, .given_absolute = true, .start = start, .end = end, .path = path };
+	struct file_request r = { .op = FILE_READ,
+				  .given_absolute = true,
+				  .start = start,
+				  .end = end,
+				  .path = path };
 	struct buf out = { 0 };
 
 	assert_int_equal(file_do(&r, &out).status, FILE_OK);
@@ -36,7 +40,10 @@ static void reads(const char *path, int64_t start, int64_t end, const char *text
 
 static enum file_status reading(const char *path, bool absolute)
 {
-	struct file_request r = { .op = FILE_READ, .given_absolute = absolute, .end = -1, .path = path };
+	struct file_request r = { .op = FILE_READ,
+				  .given_absolute = absolute,
+				  .end = -1,
+				  .path = path };
 	struct buf out = { 0 };
 	enum file_status status = file_do(&r, &out).status;
 
@@ -46,7 +53,11 @@ static enum file_status reading(const char *path, bool absolute)
 
 static struct file_outcome writes(const char *path, const char *text, int64_t start, int64_t end)
 {
-	struct file_request r = { .op = FILE_WRITE, .start = start, .end = end, .path = path, .content = text,
+	struct file_request r = { .op = FILE_WRITE,
+				  .start = start,
+				  .end = end,
+				  .path = path,
+				  .content = text,
 				  .content_len = strlen(text) };
 	struct buf out = { 0 };
 	struct file_outcome outcome = file_do(&r, &out);

@@ -16,8 +16,9 @@ static long head(const char *text, struct http_request *r)
 
 static void a_plain_request_is_understood(void **state)
 {
-	static const char text[] = "POST /execute_action?a=b HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-				   "X-Session-API-Key:  key \t\r\nContent-Length: 12\r\n\r\nbody";
+	static const char text[] =
+		"POST /execute_action?a=b HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+		"X-Session-API-Key:  key \t\r\nContent-Length: 12\r\n\r\nbody";
 	struct http_request r;
 
 	(void)state;
@@ -39,7 +40,8 @@ static void names_of_headers_and_options_have_no_case(void **state)
 	(void)state;
 	assert_true(head("GET / HTTP/1.1\r\nhOST: x\r\ncONNECTION: foo, CLOSE\r\n\r\n", &r) > 0);
 	assert_false(r.keep_alive);
-	assert_true(head("GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n", &r) > 0);
+	assert_true(head("GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n", &r) >
+		    0);
 	assert_true(r.chunked);
 }
 
@@ -73,16 +75,21 @@ static void what_could_be_read_in_two_ways_is_refused(void **state)
 		const char *text;
 		int status;
 	} bad[] = {
-		{ "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n", 400 },
-		{ "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n", 400 },
-		{ "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nContent-Length: 4\r\n\r\n", 400 },
+		{ "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n",
+		  400 },
+		{ "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n",
+		  400 },
+		{ "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nContent-Length: 4\r\n\r\n",
+		  400 },
 		{ "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4, 4\r\n\r\n", 400 },
 		{ "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +4\r\n\r\n", 400 },
 		{ "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400 },
 		{ "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0x10\r\n\r\n", 400 },
 		{ "POST / HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n\r\n", 400 },
-		{ "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999999999999\r\n\r\n", 400 },
-		{ "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", 400 },
+		{ "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999999999999\r\n\r\n",
+		  400 },
+		{ "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+		  400 },
 		{ "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501 },
 		{ "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n", 501 },
 		{ "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 400 },
@@ -115,7 +122,8 @@ static void what_could_be_read_in_two_ways_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		if (head(bad[i].text, &r) != -bad[i].status)
-			fail_msg("%ld instead of -%d: %s", head(bad[i].text, &r), bad[i].status, bad[i].text);
+			fail_msg("%ld instead of -%d: %s", head(bad[i].text, &r), bad[i].status,
+				 bad[i].text);
 }
 
 static void a_nul_is_refused_wherever_it_stands(void **state)
@@ -148,7 +156,9 @@ static void two_session_keys_are_no_key(void **state)
 	struct http_request r;
 
 	(void)state;
-	assert_true(head("GET / HTTP/1.1\r\nHost: x\r\nX-Session-API-Key: a\r\nX-Session-API-Key: a\r\n\r\n", &r) > 0);
+	assert_true(
+		head("GET / HTTP/1.1\r\nHost: x\r\nX-Session-API-Key: a\r\nX-Session-API-Key: a\r\n\r\n",
+		     &r) > 0);
 	assert_int_equal(r.session_key.len, 0);
 }
 
@@ -198,7 +208,9 @@ static void chunks_come_whole_whatever_the_pieces(void **state)
 
 	(void)state;
 	for (size_t step = 1; step < 40; step++) {
-		assert_int_equal(chunks("4\r\nWiki\r\n6\r\npedia \r\nA\r\nin chunks.\r\n0\r\n\r\n", step, body), 1);
+		assert_int_equal(chunks("4\r\nWiki\r\n6\r\npedia \r\nA\r\nin chunks.\r\n0\r\n\r\n",
+					step, body),
+				 1);
 		assert_string_equal(body, "Wikipedia in chunks.");
 	}
 }
@@ -206,10 +218,17 @@ static void chunks_come_whole_whatever_the_pieces(void **state)
 static void chunks_that_are_not_plain_are_refused(void **state)
 {
 	static const char *const bad[] = {
-		"4;a=b\r\nWiki\r\n0\r\n\r\n", " 4\r\nWiki\r\n0\r\n\r\n", "4 \r\nWiki\r\n0\r\n\r\n",
-		"4\nWiki\r\n0\r\n\r\n",       "\r\n",			  "0\r\nFoo: bar\r\n\r\n",
-		"4\r\nWikipedia\r\n",	      "g\r\n",			  "100000000\r\n",
-		"-1\r\n",		      "0x4\r\nWiki\r\n",
+		"4;a=b\r\nWiki\r\n0\r\n\r\n",
+		" 4\r\nWiki\r\n0\r\n\r\n",
+		"4 \r\nWiki\r\n0\r\n\r\n",
+		"4\nWiki\r\n0\r\n\r\n",
+		"\r\n",
+		"0\r\nFoo: bar\r\n\r\n",
+		"4\r\nWikipedia\r\n",
+		"g\r\n",
+		"100000000\r\n",
+		"-1\r\n",
+		"0x4\r\nWiki\r\n",
 	};
 	char body[64];
 

@@ -5,15 +5,16 @@
 #include "base/io.h"
 #include "git/cached.h"
 #include "git/index.h"
-#include "session/sha1.h"
 #include "git/tree.h"
+#include "session/sha1.h"
 
 static void digest_is_that_of_the_standard(void **state)
 {
 	static const uint8_t abc[] = { 0xa9, 0x99, 0x3e, 0x36, 0x47, 0x06, 0x81, 0x6a, 0xba, 0x3e,
 				       0x25, 0x71, 0x78, 0x50, 0xc2, 0x6c, 0x9c, 0xd0, 0xd8, 0x9d };
-	static const uint8_t million[] = { 0x34, 0xaa, 0x97, 0x3c, 0xd4, 0xc4, 0xda, 0xa4, 0xf6, 0x1e,
-					   0xeb, 0x2b, 0xdb, 0xad, 0x27, 0x31, 0x65, 0x34, 0x01, 0x6f };
+	static const uint8_t million[] = { 0x34, 0xaa, 0x97, 0x3c, 0xd4, 0xc4, 0xda,
+					   0xa4, 0xf6, 0x1e, 0xeb, 0x2b, 0xdb, 0xad,
+					   0x27, 0x31, 0x65, 0x34, 0x01, 0x6f };
 	uint8_t digest[SHA1_BYTES];
 	char as[1000];
 	struct sha1 s;
@@ -38,7 +39,11 @@ static void digest_is_that_of_the_standard(void **state)
 
 static void add_file(struct index_out *x, const char *path, unsigned char id)
 {
-	struct index_entry entry = { .path = path, .mode = TREE_MODE_FILE, .id.bytes = { id }, .mtime = 5, .size = 7 };
+	struct index_entry entry = { .path = path,
+				     .mode = TREE_MODE_FILE,
+				     .id.bytes = { id },
+				     .mtime = 5,
+				     .size = 7 };
 
 	index_add(x, &entry);
 }
@@ -84,7 +89,10 @@ static void what_is_kept_of_one_index_is_the_same_in_the_next(void **state)
 	assert_int_equal(second.entries.len, first.entries.len);
 	assert_memory_equal(second.entries.data, first.entries.data, first.entries.len);
 	assert_int_equal(trees.len, 2 * (strlen("d") + 1 + strlen("2 0\n") + 20));
-	assert_memory_equal(trees.data, "d\0" "2 0\n", 6);
+	assert_memory_equal(trees.data,
+			    "d\0"
+			    "2 0\n",
+			    6);
 	index_in_free(in);
 	index_out_clear(&first);
 	index_out_clear(&second);
@@ -99,7 +107,8 @@ static void what_is_not_there_cannot_be_kept(void **state)
 
 	index_out_init(&second, 20);
 	assert_ok(index_read(fd, 20, &in, &e));
-	assert_refused(index_keep_file(in, "b", &second, &e), ENOENT, "the index of the base below lacks 'b'");
+	assert_refused(index_keep_file(in, "b", &second, &e), ENOENT,
+		       "the index of the base below lacks 'b'");
 	index_in_free(in);
 	index_out_clear(&first);
 	index_out_clear(&second);
@@ -127,7 +136,16 @@ static void index_cut_short_anywhere_is_refused(void **state)
 
 static void damaged_cached_trees_are_as_good_as_none(void **state)
 {
-	static const char *const texts[] = { "", "x", "\0" "1 1\n", "\0" "x 0\n", "\0" "1 -1\n", "\0" "99999999999 0\n" };
+	static const char *const texts[] = { "",
+					     "x",
+					     "\0"
+					     "1 1\n",
+					     "\0"
+					     "x 0\n",
+					     "\0"
+					     "1 -1\n",
+					     "\0"
+					     "99999999999 0\n" };
 	static const size_t lens[] = { 0, 1, 5, 5, 6, 15 };
 	struct cached c;
 
@@ -141,10 +159,26 @@ static void damaged_cached_trees_are_as_good_as_none(void **state)
 
 static void names_no_work_tree_may_have_are_known(void **state)
 {
-	static const char *const bad[] = { "", ".", "..", ".git", ".GIT", ".Git", "git~1", "GIT~1", ".git ", ".git.", ".git. .",
-					   ".git::$DATA", ".git:x", "a/b", "/", ".g\xe2\x80\x8cit", "\xef\xbb\xbf.git" };
-	static const char *const good[] = { ".gitignore", ".gitmodules", "git", ".github", "...", "a b", "\xff", "git~2", ".gi",
-					    "a:b", "-", "CON" };
+	static const char *const bad[] = { "",
+					   ".",
+					   "..",
+					   ".git",
+					   ".GIT",
+					   ".Git",
+					   "git~1",
+					   "GIT~1",
+					   ".git ",
+					   ".git.",
+					   ".git. .",
+					   ".git::$DATA",
+					   ".git:x",
+					   "a/b",
+					   "/",
+					   ".g\xe2\x80\x8cit",
+					   "\xef\xbb\xbf.git" };
+	static const char *const good[] = { ".gitignore", ".gitmodules", "git",	 ".github",
+					    "...",	  "a b",	 "\xff", "git~2",
+					    ".gi",	  "a:b",	 "-",	 "CON" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)

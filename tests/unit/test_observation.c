@@ -8,8 +8,10 @@ static void seconds_are_floats_in_their_shortest_form(void **state)
 	static const struct {
 		double value;
 		const char *text;
-	} cases[] = { { 1, "1.0" }, { 1.5, "1.5" }, { 120, "120.0" }, { 0.1, "0.1" }, { 2.25, "2.25" },
-		      { 0.30000000000000004, "0.30000000000000004" }, { 600, "600.0" } };
+	} cases[] = { { 1, "1.0" },	{ 1.5, "1.5" },
+		      { 120, "120.0" }, { 0.1, "0.1" },
+		      { 2.25, "2.25" }, { 0.30000000000000004, "0.30000000000000004" },
+		      { 600, "600.0" } };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -32,9 +34,12 @@ static void long_output_keeps_both_ends(void **state)
 	assert_int_equal(b.len, 2 * OBSERVED_CHARS);
 	buf_puts(&b, "end");
 	observation_shorten(&b);
-	assert_non_null(strstr(b.data, "\xc3\xa4\n[... Observation truncated due to length ...]\n\xc3\xa4"));
+	assert_non_null(strstr(
+		b.data, "\xc3\xa4\n[... Observation truncated due to length ...]\n\xc3\xa4"));
 	assert_string_equal(b.data + b.len - 3, "end");
-	assert_int_equal(b.len, 2 * OBSERVED_CHARS - 3 + strlen("\n[... Observation truncated due to length ...]\n"));
+	assert_int_equal(b.len,
+			 2 * OBSERVED_CHARS - 3 +
+				 strlen("\n[... Observation truncated due to length ...]\n"));
 	buf_clear(&b);
 }
 

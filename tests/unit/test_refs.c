@@ -87,9 +87,16 @@ static void every_name_is_found_among_many_packed_ones(void **state)
 
 static void packed_references_of_odd_form_give_no_wrong_answer(void **state)
 {
-	static const char *const texts[] = { "", "\n", HEADER, ID, ID " ", ID " refs/heads/main",
-					     "x" ID " refs/heads/main\n", "0 refs/heads/main\n",
-					     " refs/heads/main\n", "^" ID " refs/heads/main\n" };
+	static const char *const texts[] = { "",
+					     "\n",
+					     HEADER,
+					     ID,
+					     ID " ",
+					     ID " refs/heads/main",
+					     "x" ID " refs/heads/main\n",
+					     "0 refs/heads/main\n",
+					     " refs/heads/main\n",
+					     "^" ID " refs/heads/main\n" };
 	int dir = ((struct scratch *)*state)->dir;
 	char id[GIT_ID_MAX + 1];
 
@@ -101,9 +108,12 @@ static void packed_references_of_odd_form_give_no_wrong_answer(void **state)
 
 static void names_that_lead_elsewhere_are_no_references(void **state)
 {
-	static const char *const bad[] = { "", "/etc/passwd", "../x", "refs/../x", "refs//x", "-x", "a b", "a~1", "a^",
-					   "a:b", "a?", "a*", "a[", "a\\b", "x.lock", "x.", ".x", "refs/.x", "a@{0}", "x/" };
-	static const char *const good[] = { "refs/heads/main", "HEAD", "v1.0", "feature/x-y_z", "a@b" };
+	static const char *const bad[] = { "",	 "/etc/passwd", "../x",	   "refs/../x", "refs//x",
+					   "-x", "a b",		"a~1",	   "a^",	"a:b",
+					   "a?", "a*",		"a[",	   "a\\b",	"x.lock",
+					   "x.", ".x",		"refs/.x", "a@{0}",	"x/" };
+	static const char *const good[] = { "refs/heads/main", "HEAD", "v1.0", "feature/x-y_z",
+					    "a@b" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
@@ -171,7 +181,8 @@ static void head_is_a_branch_a_commit_or_nothing_yet(void **state)
 
 static void only_plain_revisions_are_found_without_help(void **state)
 {
-	static const char *const asked[] = { "HEAD~1", "main^", "v1", "0123456", "@{u}", ":/x", "-x", "FETCH_HEAD", "tag" };
+	static const char *const asked[] = { "HEAD~1", "main^", "v1",	      "0123456", "@{u}",
+					     ":/x",    "-x",	"FETCH_HEAD", "tag" };
 	int dir = ((struct scratch *)*state)->dir;
 	autorepo struct repo r = REPO_CLOSED;
 	struct err e = { 0 };
@@ -202,8 +213,10 @@ static void next_tick(void)
 
 static void any_change_of_a_reference_changes_the_fingerprint(void **state)
 {
-	static const char *const paths[] = { "refs/heads/new", "refs/heads/main", "refs/heads/deep/er/x", "packed-refs",
-					     "config", "shallow", "objects/info/alternates", "info/exclude" };
+	static const char *const paths[] = {
+		"refs/heads/new", "refs/heads/main", "refs/heads/deep/er/x",	"packed-refs",
+		"config",	  "shallow",	     "objects/info/alternates", "info/exclude"
+	};
 	int dir = ((struct scratch *)*state)->dir;
 	char before[HEAD_FINGERPRINT_BYTES], after[HEAD_FINGERPRINT_BYTES], path[64];
 	autorepo struct repo r = REPO_CLOSED;

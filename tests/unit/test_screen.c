@@ -129,17 +129,26 @@ static void text_of_a_full_row_does_not_wrap_before_more_comes(void **state)
 static void characters_beyond_ascii_are_kept(void **state)
 {
 	(void)state;
-	shows("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80", "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
+	shows("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
+	      "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
 }
 
 static void bytes_that_are_no_text_are_replaced(void **state)
 {
 	(void)state;
-	shows("a\xff" "b", "a\xef\xbf\xbd" "b");
-	shows("a\xc3" "b", "a\xef\xbf\xbd" "b");
+	shows("a\xff"
+	      "b",
+	      "a\xef\xbf\xbd"
+	      "b");
+	shows("a\xc3"
+	      "b",
+	      "a\xef\xbf\xbd"
+	      "b");
 	shows("\xed\xa0\x80", "\xef\xbf\xbd");
 	shows("\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd");
-	shows("a\x01\x02\x7f" "b", "ab");
+	shows("a\x01\x02\x7f"
+	      "b",
+	      "ab");
 }
 
 static void the_oldest_lines_go_and_are_counted(void **state)

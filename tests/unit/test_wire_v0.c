@@ -36,8 +36,10 @@ static void a_run_has_its_arguments_and_defaults(void **state)
 
 static void lines_of_a_file_are_taken(void **state)
 {
-	static const char read[] = "{\"action\":{\"action\":\"read\",\"args\":{\"path\":\"a\",\"start\":2,\"end\":5}}}";
-	static const char write[] = "{\"action\":{\"action\":\"write\",\"args\":{\"path\":\"a\",\"content\":\"x\\u0000y\"}}}";
+	static const char read[] =
+		"{\"action\":{\"action\":\"read\",\"args\":{\"path\":\"a\",\"start\":2,\"end\":5}}}";
+	static const char write[] =
+		"{\"action\":{\"action\":\"write\",\"args\":{\"path\":\"a\",\"content\":\"x\\u0000y\"}}}";
 	struct wire_refusal why = { 0 };
 	struct action a;
 
@@ -70,28 +72,34 @@ static void what_no_executor_does_is_said_in_the_references_words(void **state)
 	(void)state;
 	refused("{\"action\":{}}", 500, "Unknown event type: ");
 	refused("{\"action\":{\"observation\":\"run\"}}", 500, "400: Invalid action type");
-	refused("{\"action\":{\"action\":\"fly\",\"args\":{}}}", 500, "is not defined. Available actions:");
+	refused("{\"action\":{\"action\":\"fly\",\"args\":{}}}", 500,
+		"is not defined. Available actions:");
 	refused("{\"action\":{\"action\":\"run\",\"args\":{}}}", 500, "has the wrong arguments:");
 	refused("{\"action\":{\"action\":\"run\"}}", 500, "has the wrong arguments:");
 	refused("{\"action\":{\"action\":\"think\",\"args\":{\"thought\":\"\"}}}", 500,
 		"'ActionExecutor' object has no attribute 'think'");
-	refused("{\"action\":{\"action\":\"run\",\"source\":\"moon\",\"args\":{\"command\":\"a\"}}}", 500,
-		"'moon' is not a valid EventSource");
+	refused("{\"action\":{\"action\":\"run\",\"source\":\"moon\",\"args\":{\"command\":\"a\"}}}",
+		500, "'moon' is not a valid EventSource");
 }
 
 static void a_wrong_type_names_its_field(void **state)
 {
 	(void)state;
-	refused("{\"action\":{\"action\":\"run\",\"args\":{\"command\":1}}}", 500, "'command' must be a string");
+	refused("{\"action\":{\"action\":\"run\",\"args\":{\"command\":1}}}", 500,
+		"'command' must be a string");
 	refused("{\"action\":{\"action\":\"run\",\"args\":{\"command\":\"a\",\"hidden\":1}}}", 500,
 		"'hidden' must be true or false");
 	refused("{\"action\":{\"action\":\"read\",\"args\":{\"path\":\"a\",\"start\":\"1\"}}}", 500,
 		"'start' must be an integer");
-	refused("{\"action\":{\"action\":\"read\",\"args\":{\"path\":\"a\\u0000b\"}}}", 500, "'path' is no path");
-	refused("{\"action\":{\"action\":\"read\",\"args\":{\"path\":\"\"}}}", 500, "'path' is no path");
+	refused("{\"action\":{\"action\":\"read\",\"args\":{\"path\":\"a\\u0000b\"}}}", 500,
+		"'path' is no path");
+	refused("{\"action\":{\"action\":\"read\",\"args\":{\"path\":\"\"}}}", 500,
+		"'path' is no path");
 	refused("{\"action\":{\"action\":\"run\",\"args\":[]}}", 500, "'args' must be an object");
-	refused("{\"action\":{\"action\":\"run\",\"args\":{\"command\":\"a\"},\"timeout\":-1}}", 500, "'timeout'");
-	refused("{\"action\":{\"action\":\"run\",\"args\":{\"command\":\"a\"},\"timeout\":1e99}}", 500, "'timeout'");
+	refused("{\"action\":{\"action\":\"run\",\"args\":{\"command\":\"a\"},\"timeout\":-1}}",
+		500, "'timeout'");
+	refused("{\"action\":{\"action\":\"run\",\"args\":{\"command\":\"a\"},\"timeout\":1e99}}",
+		500, "'timeout'");
 }
 
 static void nesting_without_end_is_refused(void **state)
@@ -107,8 +115,13 @@ static void nesting_without_end_is_refused(void **state)
 
 static void a_finished_command_is_told_as_the_reference_does(void **state)
 {
-	struct observation o = { .kind = OBSERVED_RUN, .command = { "echo hi", 7 }, .background = -1,
-				 .user = "root", .hostname = "vm", .cwd = "/workspace", .python = "/usr/bin/python" };
+	struct observation o = { .kind = OBSERVED_RUN,
+				 .command = { "echo hi", 7 },
+				 .background = -1,
+				 .user = "root",
+				 .hostname = "vm",
+				 .cwd = "/workspace",
+				 .python = "/usr/bin/python" };
 	struct buf out = { 0 };
 
 	(void)state;
@@ -135,20 +148,25 @@ static void other_observations_have_no_key_a_client_would_refuse(void **state)
 	buf_puts(&o.path, "/a");
 	buf_puts(&o.content, "x");
 	wire_v0_observation(&o, &out);
-	assert_string_equal(buf_str(&out), "{\"message\":\"I read the file /a.\",\"observation\":\"read\",\"content\":"
-					   "\"x\",\"extras\":{\"path\":\"/a\",\"impl_source\":\"default\"}}");
+	assert_string_equal(
+		buf_str(&out),
+		"{\"message\":\"I read the file /a.\",\"observation\":\"read\",\"content\":"
+		"\"x\",\"extras\":{\"path\":\"/a\",\"impl_source\":\"default\"}}");
 	buf_reset(&out);
 	o.kind = OBSERVED_WRITE;
 	buf_reset(&o.content);
 	wire_v0_observation(&o, &out);
-	assert_string_equal(buf_str(&out), "{\"message\":\"I wrote to the file /a.\",\"observation\":\"write\","
-					   "\"content\":\"\",\"extras\":{\"path\":\"/a\"}}");
+	assert_string_equal(buf_str(&out),
+			    "{\"message\":\"I wrote to the file /a.\",\"observation\":\"write\","
+			    "\"content\":\"\",\"extras\":{\"path\":\"/a\"}}");
 	buf_reset(&out);
 	o.kind = OBSERVED_ERROR;
 	buf_puts(&o.content, "no");
 	wire_v0_observation(&o, &out);
-	assert_string_equal(buf_str(&out), "{\"message\":\"no\",\"observation\":\"error\",\"content\":\"no\",\"extras\":"
-					   "{\"error_id\":\"\"}}");
+	assert_string_equal(
+		buf_str(&out),
+		"{\"message\":\"no\",\"observation\":\"error\",\"content\":\"no\",\"extras\":"
+		"{\"error_id\":\"\"}}");
 	observation_clear(&o);
 	buf_clear(&out);
 }
