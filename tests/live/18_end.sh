@@ -123,6 +123,42 @@ test_the_second_sigint_ends_the_session() {
 	nothing_left "second signal"
 }
 
+test_a_stop_stops_both_and_a_continue_wakes_them() {
+	local job pid
+
+	in_repo run -q -- sh -c 'echo up; while :; do echo x; sleep 0.02; done' >up &
+	job=$!
+	wait_until 20 grep -q x up
+	pid=$(supervisor_pid)
+	stopped() { grep -q '^State:.T' "/proc/$pid/status"; }
+	kill -TSTP "$pid"
+	wait_until 10 stopped
+	kill -CONT "$pid"
+	lines=$(wc -l <up)
+	more() { [ "$(wc -l <up)" -gt $((lines + 3)) ]; }
+	wait_until 10 more
+	kill -TERM "$pid"
+	set +e
+	wait $job
+	status=$?
+	set -e
+	assert_eq 143 "$status" status
+}
+
+test_the_supervisor_holds_no_power_while_the_command_runs() {
+	local job
+
+	need root
+	in_repo run -q -- sh -c 'echo up; sleep 1000' >up &
+	job=$!
+	wait_until 20 grep -q up up
+	powerless() { grep -q '^CapEff:[[:space:]]*0*$' "/proc/$(supervisor_pid)/status"; }
+	wait_until 10 powerless
+	kill -TERM "$(supervisor_pid)"
+	wait $job || true
+	nothing_left "without powers"
+}
+
 test_a_terminal_is_one_inside_and_comes_back() {
 	need cmd script
 	as_me script -qec "stty size; '$STAGE/bin/ohsandbox' run --empty -q -- sh -c 'tty; stty size; test -t 0 && test -t 1 && test -t 2 && echo all'; stty -a" typescript </dev/null >/dev/null

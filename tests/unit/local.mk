@@ -46,3 +46,6 @@ check_PROGRAMS += tests/unit/test_refs
 check_PROGRAMS += tests/unit/test_loop
 check_PROGRAMS += tests/unit/test_conn
 check_PROGRAMS += tests/unit/test_shell
+check_PROGRAMS += tests/unit/test_report
+check_PROGRAMS += tests/unit/test_session_args
+check_PROGRAMS += tests/unit/test_listen
