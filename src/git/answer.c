@@ -14,7 +14,7 @@
 
 void answer_begin(struct answer *a)
 {
-	*a = (struct answer){ 0 };
+	*a = (struct answer) { 0 };
 	a->json.buf = &a->text;
 	jo_object(&a->json, NULL);
 }
@@ -82,7 +82,8 @@ int answer_end(struct answer *a, const struct err *error)
 		buf_reset(&a->text);
 		write_error(&a->text, error);
 	}
-	if (buf_check(&a->text, &e) < 0 || io_write_all(GIT_RUN_ANSWER_FD, buf_str(&a->text), a->text.len, &e) < 0)
+	if (buf_check(&a->text, &e) < 0 ||
+	    io_write_all(GIT_RUN_ANSWER_FD, buf_str(&a->text), a->text.len, &e) < 0)
 		return 2;
 	buf_clear(&a->text);
 	buf_clear(&a->warnings);

@@ -37,9 +37,11 @@ static uint64_t expected_files(const struct repo *r)
 	autoclose int fd = openat(r->git, "index", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	uint8_t head[12];
 
-	if (fd < 0 || read(fd, head, sizeof(head)) != (ssize_t)sizeof(head) || memcmp(head, "DIRC", 4) != 0)
+	if (fd < 0 || read(fd, head, sizeof(head)) != (ssize_t)sizeof(head) ||
+	    memcmp(head, "DIRC", 4) != 0)
 		return 0;
-	return (uint64_t)head[8] << 24 | (uint64_t)head[9] << 16 | (uint64_t)head[10] << 8 | head[11];
+	return (uint64_t)head[8] << 24 | (uint64_t)head[9] << 16 | (uint64_t)head[10] << 8 |
+	       head[11];
 }
 
 /* The nearest of the bases given. One whose commit is gone is passed over. -1: none is near. */
@@ -55,7 +57,8 @@ static int choose_below(struct making *m, struct object_id *tree, uint32_t *how_
 
 		if (!object_id_parse(m->objects, m->args->over[i].commit, &id) ||
 		    commit_read(m->objects, &id, &c, &ignored) < 0 ||
-		    checkout_distance(m->objects, &m->commit.tree, &c.tree, best, &distance, &ignored) < 0)
+		    checkout_distance(m->objects, &m->commit.tree, &c.tree, best, &distance,
+				      &ignored) < 0)
 			continue;
 		if (distance < best) {
 			best = distance;
@@ -90,10 +93,11 @@ static void warn_left_out(const struct checkout *c)
 	if (c->submodules == 1)
 		answer_warn(c->answer, "submodule '%s' is left empty", c->first_submodule);
 	if (c->submodules > 1)
-		answer_warn(c->answer, "submodule '%s' and %llu more are left empty", c->first_submodule,
-			    (unsigned long long)c->submodules - 1);
+		answer_warn(c->answer, "submodule '%s' and %llu more are left empty",
+			    c->first_submodule, (unsigned long long)c->submodules - 1);
 	if (c->missing)
-		answer_warn(c->answer, "%llu files are left out: this partial clone does not have them",
+		answer_warn(c->answer,
+			    "%llu files are left out: this partial clone does not have them",
 			    (unsigned long long)c->missing);
 }
 
@@ -115,7 +119,10 @@ static int fill_tree(struct making *m, struct checkout *c, struct err *e)
 
 static int make_tree(struct making *m, struct err *e)
 {
-	struct checkout c = { .objects = m->objects, .answer = m->answer, .commit = m->id, .head = m->commit,
+	struct checkout c = { .objects = m->objects,
+			      .answer = m->answer,
+			      .commit = m->id,
+			      .head = m->commit,
 			      .promisor = m->format.promisor };
 	int r;
 
@@ -137,8 +144,10 @@ static int make_tree(struct making *m, struct err *e)
 		return 0;
 	r = register_add(&m->args->repo, m->args->tree, m->args->tree_path, m->args->commit, e);
 	if (r == 0)
-		answer_warn(m->answer, "repository '%s' cannot be written, so the base is not registered in it",
-			    m->args->repo.path);
+		answer_warn(
+			m->answer,
+			"repository '%s' cannot be written, so the base is not registered in it",
+			m->args->repo.path);
 	return r < 0 ? r : 0;
 }
 
@@ -178,7 +187,8 @@ static int make_all(struct making *m, struct err *e)
 	if (args->tree >= 0 && make_tree(m, e) < 0)
 		return -e->code;
 	if (args->pack >= 0 && !is_packed(args->pack) &&
-	    pack_reachable(&args->repo, &m->format, m->objects, args->commit, args->pack, m->answer, e) < 0)
+	    pack_reachable(&args->repo, &m->format, m->objects, args->commit, args->pack, m->answer,
+			   e) < 0)
 		return -e->code;
 	return args->layer >= 0 ? make_layer(m, e) : 0;
 }
@@ -193,7 +203,8 @@ static int read_commit(struct making *m, struct err *e)
 	if (commit_read(m->objects, &m->id, &m->commit, e) == 0)
 		return 0;
 	if (e->code == ENOENT)
-		return err_code(e, ENOENT, "repository '%s' has no commit %s", m->args->repo.path, m->args->commit);
+		return err_code(e, ENOENT, "repository '%s' has no commit %s", m->args->repo.path,
+				m->args->commit);
 	return err_wrap(e, "repository '%s'", m->args->repo.path);
 }
 

@@ -128,7 +128,10 @@ static int take_object(struct batch *b, char *header, size_t max, struct object 
 		return -e->code;
 	}
 	bytes[len] = '\0';
-	*out = (struct object){ .kind = kind_of(kind), .data = (uint8_t *)bytes, .size = len, .heap = bytes };
+	*out = (struct object) { .kind = kind_of(kind),
+				 .data = (uint8_t *)bytes,
+				 .size = len,
+				 .heap = bytes };
 	return 0;
 }
 
@@ -150,8 +153,9 @@ int batch_read(struct batch *b, const char *hex, size_t max, struct object *out,
 		int status = plumbing_end(&b->git);
 
 		if (status == 127)
-			return err_code(e, ENOENT,
-					"this repository needs the program 'git' to be read, which is not installed");
+			return err_code(
+				e, ENOENT,
+				"this repository needs the program 'git' to be read, which is not installed");
 		return err_code(e, ENOENT, "git gave up with status %d", status);
 	}
 	return take_object(b, line, max, out, e);

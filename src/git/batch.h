@@ -10,4 +10,5 @@ must_check int batch_open(const struct repo *r, struct batch **out, struct err *
 void batch_close(struct batch *b);
 
 /* -ENOENT when git does not have the object, -EFBIG beyond `max` bytes. */
-must_check int batch_read(struct batch *b, const char *hex, size_t max, struct object *out, struct err *e);
+must_check int batch_read(struct batch *b, const char *hex, size_t max, struct object *out,
+			  struct err *e);

@@ -11,7 +11,8 @@ struct parser {
 	size_t id_bytes;
 	struct cached *out;
 	uint32_t room;
-	uint32_t *open, *owed; /* the nodes whose children are being read, and how many they still have */
+	uint32_t *open,
+		*owed; /* the nodes whose children are being read, and how many they still have */
 	uint32_t depth, depth_room;
 };
 
@@ -42,9 +43,12 @@ static bool parse_node(struct parser *s, struct cached_node *node)
 
 	if (!name_end)
 		return false;
-	*node = (struct cached_node){ .name = s->p, .name_len = (size_t)(name_end - s->p), .rest = name_end + 1 };
+	*node = (struct cached_node) { .name = s->p,
+				       .name_len = (size_t)(name_end - s->p),
+				       .rest = name_end + 1 };
 	s->p = node->rest;
-	if (!number(&s->p, s->end, ' ', &node->count) || !number(&s->p, s->end, '\n', &children) || children < 0)
+	if (!number(&s->p, s->end, ' ', &node->count) || !number(&s->p, s->end, '\n', &children) ||
+	    children < 0)
 		return false;
 	id = node->count >= 0 ? s->id_bytes : 0;
 	if ((size_t)(s->end - s->p) < id)
@@ -108,7 +112,7 @@ void cached_parse(const char *bytes, size_t len, size_t id_bytes, struct cached 
 {
 	struct parser s = { .p = bytes, .end = bytes + len, .id_bytes = id_bytes, .out = out };
 
-	*out = (struct cached){ 0 };
+	*out = (struct cached) { 0 };
 	if (len && !parse(&s))
 		cached_clear(out);
 	free(s.open);
@@ -118,7 +122,7 @@ void cached_parse(const char *bytes, size_t len, size_t id_bytes, struct cached 
 void cached_clear(struct cached *c)
 {
 	free(c->nodes);
-	*c = (struct cached){ 0 };
+	*c = (struct cached) { 0 };
 }
 
 const struct cached_node *cached_find(const struct cached *c, const char *path)
@@ -131,7 +135,8 @@ const struct cached_node *cached_find(const struct cached *c, const char *path)
 		size_t len = strcspn(path, "/");
 		uint32_t child = at + 1, stop = c->nodes[at].next;
 
-		while (child < stop && (c->nodes[child].name_len != len || memcmp(c->nodes[child].name, path, len) != 0))
+		while (child < stop && (c->nodes[child].name_len != len ||
+					memcmp(c->nodes[child].name, path, len) != 0))
 			child = c->nodes[child].next;
 		if (child >= stop)
 			return NULL;

@@ -6,10 +6,11 @@
 #include <stdint.h>
 
 struct cached_node {
-	const char *name, *rest, *end; /* rest: behind the name, up to the end of all that is below */
+	const char *name, *rest,
+		*end; /* rest: behind the name, up to the end of all that is below */
 	size_t name_len;
-	int64_t count;		       /* entries; -1: not known */
-	uint32_t n_children, next;     /* next: number of the node behind all that is below */
+	int64_t count;		   /* entries; -1: not known */
+	uint32_t n_children, next; /* next: number of the node behind all that is below */
 };
 
 struct cached {

@@ -21,15 +21,16 @@
 
 /* One directory on its way out. */
 struct level {
-	int dir;		 /* to write into */
-	const struct object_id *below; /* the tree at the same place of the base below; NULL: none */
-	bool attributes;	 /* some .gitattributes applies */
-	bool anew;		 /* write everything, also what seems the same: line ends may differ */
+	int dir; /* to write into */
+	const struct object_id
+		*below;	 /* the tree at the same place of the base below; NULL: none */
+	bool attributes; /* some .gitattributes applies */
+	bool anew;	 /* write everything, also what seems the same: line ends may differ */
 	unsigned depth;
 };
 
-static int write_level(struct checkout *c, const struct level *l, const struct object_id *id, struct buf *trees,
-		       const char *name, struct err *e);
+static int write_level(struct checkout *c, const struct level *l, const struct object_id *id,
+		       struct buf *trees, const char *name, struct err *e);
 
 static int push(struct checkout *c, const struct tree_entry *entry, size_t *old, struct err *e)
 {
@@ -66,11 +67,12 @@ static void add_index(struct checkout *c, const struct tree_entry *entry, uint64
 	answer_progress(c->answer, c->entries, c->expected);
 }
 
-static int write_regular(struct checkout *c, int dir, const struct tree_entry *entry, const void *data, size_t size,
-			 struct err *e)
+static int write_regular(struct checkout *c, int dir, const struct tree_entry *entry,
+			 const void *data, size_t size, struct err *e)
 {
 	const struct timespec times[2] = { { .tv_sec = c->mtime }, { .tv_sec = c->mtime } };
-	autoclose int fd = openat(dir, entry->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	autoclose int fd = openat(dir, entry->name,
+				  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 				  entry->mode == TREE_MODE_EXEC ? 0755 : 0644);
 
 	if (fd < 0)
@@ -80,8 +82,8 @@ static int write_regular(struct checkout *c, int dir, const struct tree_entry *e
 	return futimens(fd, times) < 0 ? err_errno(e, "set the time of '%s'", c->path) : 0;
 }
 
-static int write_link(struct checkout *c, int dir, const struct tree_entry *entry, const struct object *blob,
-		      struct err *e)
+static int write_link(struct checkout *c, int dir, const struct tree_entry *entry,
+		      const struct object *blob, struct err *e)
 {
 	const struct timespec times[2] = { { .tv_sec = c->mtime }, { .tv_sec = c->mtime } };
 
@@ -94,7 +96,8 @@ static int write_link(struct checkout *c, int dir, const struct tree_entry *entr
 	return 0;
 }
 
-static int write_blob(struct checkout *c, const struct level *l, const struct tree_entry *entry, struct err *e)
+static int write_blob(struct checkout *c, const struct level *l, const struct tree_entry *entry,
+		      struct err *e)
 {
 	autoobject struct object blob = { 0 };
 	autofree char *text = NULL;
@@ -117,7 +120,8 @@ static int write_blob(struct checkout *c, const struct level *l, const struct tr
 		if (l->attributes)
 			r = objects_smudge(c->objects, &c->commit, c->path, &blob, &text, &size, e);
 		if (r == 0)
-			r = write_regular(c, l->dir, entry, text ? (void *)text : blob.data, size, e);
+			r = write_regular(c, l->dir, entry, text ? (void *)text : blob.data, size,
+					  e);
 	}
 	if (r == 0)
 		add_index(c, entry, size, false);
@@ -133,8 +137,8 @@ static int write_whiteout(struct checkout *c, int dir, const char *name, struct 
 }
 
 /* Hide what the base below has in this directory and the new tree has not. */
-static int write_whiteouts(struct checkout *c, int dir, const struct tree *below, const struct tree *sorted,
-			   struct err *e)
+static int write_whiteouts(struct checkout *c, int dir, const struct tree *below,
+			   const struct tree *sorted, struct err *e)
 {
 	for (size_t i = 0; i < below->n; i++)
 		if (!(sorted && tree_find(sorted, below->entries[i].name)) &&
@@ -144,8 +148,9 @@ static int write_whiteouts(struct checkout *c, int dir, const struct tree *below
 }
 
 /* A submodule's place is an empty directory. Over a directory it must be emptied name by name. */
-static int write_submodule(struct checkout *c, const struct level *l, const struct tree_entry *entry,
-			   const struct tree_entry *old, struct err *e)
+static int write_submodule(struct checkout *c, const struct level *l,
+			   const struct tree_entry *entry, const struct tree_entry *old,
+			   struct err *e)
 {
 	autotree struct tree below = { 0 };
 	autoclose int dir = -1;
@@ -165,14 +170,16 @@ static int write_submodule(struct checkout *c, const struct level *l, const stru
 	return write_whiteouts(c, dir, &below, NULL, e);
 }
 
-static int write_directory(struct checkout *c, const struct level *l, const struct tree_entry *entry,
-			   const struct tree_entry *old, struct buf *trees, struct err *e)
+static int write_directory(struct checkout *c, const struct level *l,
+			   const struct tree_entry *entry, const struct tree_entry *old,
+			   struct buf *trees, struct err *e)
 {
 	struct level next = *l;
 	autoclose int dir = -1;
 
 	if (l->depth == DEPTH_MAX)
-		return err_code(e, ELOOP, "'%.200s...' lies more than %d directories deep", c->path, DEPTH_MAX);
+		return err_code(e, ELOOP, "'%.200s...' lies more than %d directories deep", c->path,
+				DEPTH_MAX);
 	if (mkdirat(l->dir, entry->name, 0755) < 0)
 		return err_errno(e, "create directory '%s'", c->path);
 	dir = openat(l->dir, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -185,7 +192,8 @@ static int write_directory(struct checkout *c, const struct level *l, const stru
 }
 
 /* Take over what the base below has at this place. */
-static int keep(struct checkout *c, const struct tree_entry *entry, struct buf *trees, struct err *e)
+static int keep(struct checkout *c, const struct tree_entry *entry, struct buf *trees,
+		struct err *e)
 {
 	uint32_t before = c->index.count;
 	int r;
@@ -204,9 +212,10 @@ static int write_entry(struct checkout *c, const struct level *l, const struct t
 	const struct tree_entry *old = below ? tree_find(below, entry->name) : NULL;
 
 	if (c->entries > ENTRIES_MAX || c->bytes > BYTES_MAX)
-		return err_code(e, EFBIG, "the commit has more than %u files or %llu GiB", ENTRIES_MAX,
-				(unsigned long long)(BYTES_MAX >> 30));
-	if (old && !l->anew && old->mode == entry->mode && memcmp(&old->id, &entry->id, sizeof(old->id)) == 0)
+		return err_code(e, EFBIG, "the commit has more than %u files or %llu GiB",
+				ENTRIES_MAX, (unsigned long long)(BYTES_MAX >> 30));
+	if (old && !l->anew && old->mode == entry->mode &&
+	    memcmp(&old->id, &entry->id, sizeof(old->id)) == 0)
 		return keep(c, entry, trees, e);
 	if (entry->mode == TREE_MODE_DIR)
 		return write_directory(c, l, entry, old, trees, e);
@@ -218,13 +227,15 @@ static int write_entry(struct checkout *c, const struct level *l, const struct t
 /* Do the line-end rules of this very directory differ from those below? */
 static bool attributes_differ(const struct tree *tree, const struct tree *below)
 {
-	const struct tree_entry *a = tree_find(tree, ".gitattributes"), *b = tree_find(below, ".gitattributes");
+	const struct tree_entry *a = tree_find(tree, ".gitattributes"),
+				*b = tree_find(below, ".gitattributes");
 
 	return !a != !b || (a && memcmp(&a->id, &b->id, sizeof(a->id)) != 0);
 }
 
 /* The base below: sorted by name, and what is gone marked. */
-static int look_below(struct checkout *c, struct level *l, const struct tree *tree, struct tree *below, struct err *e)
+static int look_below(struct checkout *c, struct level *l, const struct tree *tree,
+		      struct tree *below, struct err *e)
 {
 	autotree struct tree sorted = { 0 };
 	int r;
@@ -245,8 +256,8 @@ static int look_below(struct checkout *c, struct level *l, const struct tree *tr
 	return r;
 }
 
-static int write_level(struct checkout *c, const struct level *at, const struct object_id *id, struct buf *trees,
-		       const char *name, struct err *e)
+static int write_level(struct checkout *c, const struct level *at, const struct object_id *id,
+		       struct buf *trees, const char *name, struct err *e)
 {
 	autobuf struct buf children = { .limit = (size_t)1 << 30 };
 	autotree struct tree tree = { 0 }, below = { 0 };

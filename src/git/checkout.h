@@ -19,11 +19,11 @@ struct checkout {
 	struct index_in *below; /* of the base this one lies over; NULL for a whole checkout */
 	struct object_id below_tree;
 	struct index_out index;
-	uint32_t mtime;		/* of every file */
+	uint32_t mtime; /* of every file */
 	uint64_t entries, bytes, expected;
 	uint64_t submodules, missing;
 	char first_submodule[256];
-	char path[4096];	/* of the entry at hand */
+	char path[4096]; /* of the entry at hand */
 	size_t path_len;
 };
 
@@ -31,5 +31,6 @@ struct checkout {
 must_check int checkout_fill(struct checkout *c, int out, struct err *e);
 
 /* How many entries differ between two trees; stops counting at `max`. */
-must_check int checkout_distance(struct objects *o, const struct object_id *a, const struct object_id *b,
-				 uint32_t max, uint32_t *out, struct err *e);
+must_check int checkout_distance(struct objects *o, const struct object_id *a,
+				 const struct object_id *b, uint32_t max, uint32_t *out,
+				 struct err *e);

@@ -28,7 +28,8 @@ static void add(struct buf *list, char letter, const char *path)
 static bool is_gone(unsigned status)
 {
 	/* Deleted in the index but there in the work tree is both deleted and untracked. */
-	return (status & (GIT_STATUS_WT_DELETED | GIT_STATUS_INDEX_DELETED)) && !(status & GIT_STATUS_WT_NEW);
+	return (status & (GIT_STATUS_WT_DELETED | GIT_STATUS_INDEX_DELETED)) &&
+	       !(status & GIT_STATUS_WT_NEW);
 }
 
 static int list_by_library(const struct arguments *args, struct buf *list, struct err *e)
@@ -46,7 +47,8 @@ static int list_by_library(const struct arguments *args, struct buf *list, struc
 	n = git_status_list_new(&found, repository, &options);
 	for (size_t i = 0; n == 0 && i < git_status_list_entrycount(found); i++) {
 		const git_status_entry *entry = git_status_byindex(found, i);
-		const git_diff_delta *delta = entry->index_to_workdir ? entry->index_to_workdir : entry->head_to_index;
+		const git_diff_delta *delta = entry->index_to_workdir ? entry->index_to_workdir
+								      : entry->head_to_index;
 
 		add(list, is_gone(entry->status) ? 'D' : 'M', delta->new_file.path);
 	}
@@ -58,7 +60,8 @@ static int list_by_library(const struct arguments *args, struct buf *list, struc
 /* "-c filter.NAME.clean=" and so on for every filter there is: a command that is empty is none. */
 static int silence_filters(const struct arguments *args, char **words, unsigned *n, struct err *e)
 {
-	static const char *const list[] = { "config", "--name-only", "-z", "--get-regexp", "^filter\\.", NULL };
+	static const char *const list[] = { "config",	    "--name-only", "-z",
+					    "--get-regexp", "^filter\\.",  NULL };
 	autobuf struct buf names = { 0 };
 	int status = plumbing_run(&args->repo, list, NULL, &names, e);
 
@@ -69,7 +72,9 @@ static int silence_filters(const struct arguments *args, char **words, unsigned 
 		const char *value = key && str_eq(key, ".required") ? "false" : "";
 
 		if (*n + 2 >= FILTERS_MAX * 2)
-			return err_code(e, E2BIG, "the configuration of '%s' names too many filters", args->repo.path);
+			return err_code(e, E2BIG,
+					"the configuration of '%s' names too many filters",
+					args->repo.path);
 		words[(*n)++] = str_dup("-c", e);
 		words[(*n)++] = str_fmt(e, "%s=%s", name, value);
 		if (!words[*n - 2] || !words[*n - 1])
@@ -85,7 +90,8 @@ static int parse_status(const struct buf *text, struct buf *list)
 		const char *line = text->data + at;
 
 		if (line[0] && line[1] && line[2] == ' ')
-			add(list, line[1] == 'D' || (line[0] == 'D' && line[1] == ' ') ? 'D' : 'M', line + 3);
+			add(list, line[1] == 'D' || (line[0] == 'D' && line[1] == ' ') ? 'D' : 'M',
+			    line + 3);
 	}
 	return 0;
 }
@@ -93,7 +99,12 @@ static int parse_status(const struct buf *text, struct buf *list)
 static int list_by_git(const struct arguments *args, struct buf *list, struct err *e)
 {
 	autofree char *tree = str_fmt(e, "--work-tree=%s", args->repo.path);
-	const char *const tail[] = { tree, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames",
+	const char *const tail[] = { tree,
+				     "status",
+				     "--porcelain=v1",
+				     "-z",
+				     "--untracked-files=all",
+				     "--no-renames",
 				     "--ignore-submodules=all" };
 	char *words[FILTERS_MAX * 2 + ARRAY_LEN(tail) + 1] = { NULL };
 	autobuf struct buf text = { 0 };
@@ -113,7 +124,8 @@ static int list_by_git(const struct arguments *args, struct buf *list, struct er
 	if (status < 0)
 		return status;
 	if (status)
-		return err_code(e, EIO, "git status of '%s' ended with status %d", args->repo.path, status);
+		return err_code(e, EIO, "git status of '%s' ended with status %d", args->repo.path,
+				status);
 	return parse_status(&text, list);
 }
 
@@ -125,7 +137,9 @@ int command_dirty(const struct arguments *args, struct answer *a, struct err *e)
 	if (args->list < 0)
 		return err_code(e, EINVAL, "--list is missing");
 	if (args->repo.bare)
-		return err_code(e, EINVAL, "'%s' is a bare repository: it has no changes to carry over", args->repo.path);
+		return err_code(e, EINVAL,
+				"'%s' is a bare repository: it has no changes to carry over",
+				args->repo.path);
 	n = list_by_library(args, &list, e);
 	if (n == -ENOTSUP) {
 		struct err why = *e;

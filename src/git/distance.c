@@ -17,12 +17,12 @@ static bool same(const struct tree_entry *a, const struct tree_entry *b)
 	return a && b && a->mode == b->mode && memcmp(&a->id, &b->id, sizeof(a->id)) == 0;
 }
 
-static int compare(struct walk *w, const struct object_id *a, const struct object_id *b, unsigned depth,
-		   struct err *e);
+static int compare(struct walk *w, const struct object_id *a, const struct object_id *b,
+		   unsigned depth, struct err *e);
 
 /* Entries of `one` that are not the same in `other`; directories of both are looked into. */
-static int compare_sides(struct walk *w, const struct tree *one, const struct tree *other, unsigned depth,
-			 struct err *e)
+static int compare_sides(struct walk *w, const struct tree *one, const struct tree *other,
+			 unsigned depth, struct err *e)
 {
 	for (size_t i = 0; i < one->n && w->found < w->max; i++) {
 		const struct tree_entry *a = &one->entries[i], *b = tree_find(other, a->name);
@@ -41,7 +41,8 @@ static int compare_sides(struct walk *w, const struct tree *one, const struct tr
 	return 0;
 }
 
-static int compare(struct walk *w, const struct object_id *a, const struct object_id *b, unsigned depth, struct err *e)
+static int compare(struct walk *w, const struct object_id *a, const struct object_id *b,
+		   unsigned depth, struct err *e)
 {
 	autotree struct tree left = { 0 }, right = { 0 };
 
@@ -56,8 +57,8 @@ static int compare(struct walk *w, const struct object_id *a, const struct objec
 	return 0;
 }
 
-int checkout_distance(struct objects *o, const struct object_id *a, const struct object_id *b, uint32_t max,
-		      uint32_t *out, struct err *e)
+int checkout_distance(struct objects *o, const struct object_id *a, const struct object_id *b,
+		      uint32_t max, uint32_t *out, struct err *e)
 {
 	struct walk w = { .objects = o, .max = max };
 

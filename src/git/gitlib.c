@@ -19,8 +19,8 @@ int mbedtls_x509_crt_parse_file(void *chain, const char *path)
 
 int gitlib_start(struct err *e)
 {
-	static const int levels[] = { GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_GLOBAL, GIT_CONFIG_LEVEL_XDG,
-				      GIT_CONFIG_LEVEL_PROGRAMDATA };
+	static const int levels[] = { GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_GLOBAL,
+				      GIT_CONFIG_LEVEL_XDG, GIT_CONFIG_LEVEL_PROGRAMDATA };
 	int r = git_libgit2_init();
 
 	for (size_t i = 0; r >= 0 && i < ARRAY_LEN(levels); i++)
@@ -65,7 +65,8 @@ int err_git(struct err *e, int r, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return err_code(e, code_of(r), "%.200s: %.180s", text, last && last->message ? last->message : "unknown error");
+	return err_code(e, code_of(r), "%.200s: %.180s", text,
+			last && last->message ? last->message : "unknown error");
 }
 
 int gitlib_open(const struct repo *r, struct git_repository **out, struct err *e)

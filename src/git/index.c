@@ -13,7 +13,9 @@
 
 void index_out_init(struct index_out *x, size_t id_bytes)
 {
-	*x = (struct index_out){ .id_bytes = id_bytes, .entries.limit = INDEX_MAX, .trees.limit = INDEX_MAX };
+	*x = (struct index_out) { .id_bytes = id_bytes,
+				  .entries.limit = INDEX_MAX,
+				  .trees.limit = INDEX_MAX };
 }
 
 void index_out_clear(struct index_out *x)
@@ -55,8 +57,8 @@ void index_add(struct index_out *x, const struct index_entry *entry)
 	x->count++;
 }
 
-void index_tree(struct buf *out, const struct index_out *x, const char *name, uint32_t count, uint32_t children,
-		const struct object_id *id, const struct buf *children_bytes)
+void index_tree(struct buf *out, const struct index_out *x, const char *name, uint32_t count,
+		uint32_t children, const struct object_id *id, const struct buf *children_bytes)
 {
 	buf_add(out, name, strlen(name) + 1);
 	buf_printf(out, "%u %u\n", count, children);
@@ -115,8 +117,8 @@ int index_write(struct index_out *x, int fd, struct err *e)
 	put32(head + 4, x->extended ? 3 : 2);
 	put32(head + 8, x->count);
 	if (put(&sum, fd, head, sizeof(head), e) < 0 ||
-	    put(&sum, fd, buf_str(&x->entries), x->entries.len, e) < 0 || put_trees(&sum, fd, &x->trees, e) < 0 ||
-	    put_checksum(&sum, fd, e) < 0)
+	    put(&sum, fd, buf_str(&x->entries), x->entries.len, e) < 0 ||
+	    put_trees(&sum, fd, &x->trees, e) < 0 || put_checksum(&sum, fd, e) < 0)
 		return err_wrap(e, "write the index");
 	return 0;
 }

@@ -21,7 +21,7 @@ struct index_entry {
 struct index_out {
 	size_t id_bytes;
 	uint32_t count;
-	bool extended;	   /* some entry needs version 3 */
+	bool extended; /* some entry needs version 3 */
 	struct buf entries;
 	struct buf trees; /* of the top alone, once the walk is over */
 };
@@ -34,8 +34,8 @@ void index_add(struct index_out *x, const struct index_entry *entry);
 must_check int index_write(struct index_out *x, int fd, struct err *e);
 
 /* One cached tree behind its children's bytes: "name\0count children\nid", then the children. */
-void index_tree(struct buf *out, const struct index_out *x, const char *name, uint32_t count, uint32_t children,
-		const struct object_id *id, const struct buf *children_bytes);
+void index_tree(struct buf *out, const struct index_out *x, const char *name, uint32_t count,
+		uint32_t children, const struct object_id *id, const struct buf *children_bytes);
 
 /* An index written by us, to take unchanged entries over from. It may have been meddled with by
  * the repository's owner, to whom it belongs. */
@@ -45,10 +45,11 @@ must_check int index_read(int fd, size_t id_bytes, struct index_in **out, struct
 void index_in_free(struct index_in *in);
 
 /* Copy the entry of a file. Paths must be asked for in the index's order. -ENOENT if it is not there. */
-must_check int index_keep_file(struct index_in *in, const char *path, struct index_out *x, struct err *e);
+must_check int index_keep_file(struct index_in *in, const char *path, struct index_out *x,
+			       struct err *e);
 
 /* Copy all entries below a directory and append its cached tree to `trees`, named `name`. Returns
  * how many entries. */
-must_check int index_keep_dir(struct index_in *in, const char *path, const char *name, struct index_out *x,
-			      struct buf *trees, struct err *e);
+must_check int index_keep_dir(struct index_in *in, const char *path, const char *name,
+			      struct index_out *x, struct buf *trees, struct err *e);
 uint32_t index_in_count(const struct index_in *in);

@@ -75,15 +75,18 @@ static int load(struct index_in *in, int fd, struct err *e)
 	in->all.limit = INDEX_MAX;
 	if (fstat(fd, &st) < 0)
 		return err_errno(e, "stat the index of the base below");
-	if (st.st_size <= 0 || (uint64_t)st.st_size > INDEX_MAX || !(in->all.data = malloc((size_t)st.st_size + 1)))
-		return err_code(e, EFBIG, "the index of the base below has %lld bytes", (long long)st.st_size);
+	if (st.st_size <= 0 || (uint64_t)st.st_size > INDEX_MAX ||
+	    !(in->all.data = malloc((size_t)st.st_size + 1)))
+		return err_code(e, EFBIG, "the index of the base below has %lld bytes",
+				(long long)st.st_size);
 	in->all.room = (size_t)st.st_size + 1;
 	n = lseek(fd, 0, SEEK_SET) < 0 ? -1 : io_read_full(fd, in->all.data, (size_t)st.st_size, e);
 	if (n < 0)
 		return err_errno(e, "read the index of the base below");
 	in->all.len = (size_t)n;
 	in->all.data[n] = '\0';
-	if (in->all.len < INDEX_HEADER_BYTES + in->id_bytes || memcmp(in->all.data, "DIRC", 4) != 0 ||
+	if (in->all.len < INDEX_HEADER_BYTES + in->id_bytes ||
+	    memcmp(in->all.data, "DIRC", 4) != 0 ||
 	    (get32(in->all.data + 4) != 2 && get32(in->all.data + 4) != 3))
 		return err_code(e, EINVAL, "the index of the base below is damaged");
 	in->count = in->left = get32(in->all.data + 8);
@@ -153,8 +156,8 @@ int index_keep_file(struct index_in *in, const char *path, struct index_out *x, 
 	return 0;
 }
 
-int index_keep_dir(struct index_in *in, const char *path, const char *name, struct index_out *x, struct buf *trees,
-		   struct err *e)
+int index_keep_dir(struct index_in *in, const char *path, const char *name, struct index_out *x,
+		   struct buf *trees, struct err *e)
 {
 	autofree char *prefix = str_fmt(e, "%s/", path);
 	const struct cached_node *node;

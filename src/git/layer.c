@@ -21,7 +21,8 @@
 
 static int write_file(int dir, const char *path, const void *bytes, size_t len, struct err *e)
 {
-	autoclose int fd = openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	autoclose int fd =
+		openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 
 	if (fd < 0)
 		return err_errno(e, "create '.git/%s'", path);
@@ -30,7 +31,9 @@ static int write_file(int dir, const char *path, const void *bytes, size_t len, 
 
 static int make_dir(int dir, const char *path, struct err *e)
 {
-	return mkdirat(dir, path, 0755) < 0 && errno != EEXIST ? err_errno(e, "create '.git/%s'", path) : 0;
+	return mkdirat(dir, path, 0755) < 0 && errno != EEXIST
+		       ? err_errno(e, "create '.git/%s'", path)
+		       : 0;
 }
 
 static int copy_file(const struct layer *l, int git, const char *path, size_t max, struct err *e)
@@ -52,8 +55,10 @@ static int write_farm(int git, int number, struct err *e)
 	if (make_dir(git, "borrowed", e) < 0 || make_dir(git, path, e) < 0)
 		return -e->code;
 	for (int i = -1; i < 256; i++) {
-		(void)snprintf(path, sizeof(path), i < 0 ? "borrowed/%d/pack" : "borrowed/%d/%02x", number, i);
-		(void)snprintf(target, sizeof(target), "/run/ohsandbox/objects/%s", path + strlen("borrowed/"));
+		(void)snprintf(path, sizeof(path), i < 0 ? "borrowed/%d/pack" : "borrowed/%d/%02x",
+			       number, i);
+		(void)snprintf(target, sizeof(target), "/run/ohsandbox/objects/%s",
+			       path + strlen("borrowed/"));
 		if (symlinkat(target, git, path) < 0)
 			return err_errno(e, "create '.git/%s'", path);
 	}
@@ -138,7 +143,8 @@ static void add_packed(struct buf *out, const char *id, const char *name, const 
 }
 
 /* The branch HEAD is on points to the base's commit, whatever it does by now. */
-static int write_refs(const struct layer *l, int git, const struct reflist *list, git_odb *pack, struct err *e)
+static int write_refs(const struct layer *l, int git, const struct reflist *list, git_odb *pack,
+		      struct err *e)
 {
 	autobuf struct buf text = { .limit = (size_t)512 << 20 };
 	bool own = !l->ref[0] || str_eq(l->commit, GIT_UNBORN);
@@ -175,7 +181,8 @@ static int write_all_refs(const struct layer *l, int git, struct err *e)
 	if (n == 0)
 		n = open_pack(l, &pack, e);
 	if (n == 0 && cut)
-		answer_warn(l->answer, "the session sees the first %d references alone", REFLIST_MAX);
+		answer_warn(l->answer, "the session sees the first %d references alone",
+			    REFLIST_MAX);
 	if (n == 0)
 		n = write_refs(l, git, &list, pack, e);
 	git_odb_free(pack);
@@ -185,7 +192,8 @@ static int write_all_refs(const struct layer *l, int git, struct err *e)
 
 static int write_head(const struct layer *l, int git, struct err *e)
 {
-	autofree char *text = l->ref[0] ? str_fmt(e, "ref: %s\n", l->ref) : str_fmt(e, "%s\n", l->commit);
+	autofree char *text = l->ref[0] ? str_fmt(e, "ref: %s\n", l->ref)
+					: str_fmt(e, "%s\n", l->commit);
 
 	return text ? write_file(git, "HEAD", text, strlen(text), e) : -e->code;
 }
@@ -206,8 +214,8 @@ static int link_index(const struct layer *l, int git, struct err *e)
 
 int layer_write(const struct layer *l, int dir, struct err *e)
 {
-	static const char *const dirs[] = { "hooks", "info", "objects", "objects/info", "objects/pack",
-					    "refs",  "refs/heads", "refs/tags" };
+	static const char *const dirs[] = { "hooks",	    "info", "objects",	  "objects/info",
+					    "objects/pack", "refs", "refs/heads", "refs/tags" };
 	autobuf struct buf config = { 0 };
 	autoclose int git = fs_mkdir_open(dir, ".git", 0755, e);
 
@@ -216,10 +224,12 @@ int layer_write(const struct layer *l, int dir, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
 		if (make_dir(git, dirs[i], e) < 0)
 			return -e->code;
-	if (layer_config(l, &config, e) < 0 || write_file(git, "config", buf_str(&config), config.len, e) < 0 ||
-	    write_head(l, git, e) < 0 || write_alternates(l, git, e) < 0 || write_all_refs(l, git, e) < 0 ||
-	    copy_file(l, git, "info/exclude", EXCLUDE_MAX, e) < 0 || copy_file(l, git, "shallow", SHALLOW_MAX, e) < 0 ||
-	    link_index(l, git, e) < 0)
+	if (layer_config(l, &config, e) < 0 ||
+	    write_file(git, "config", buf_str(&config), config.len, e) < 0 ||
+	    write_head(l, git, e) < 0 || write_alternates(l, git, e) < 0 ||
+	    write_all_refs(l, git, e) < 0 ||
+	    copy_file(l, git, "info/exclude", EXCLUDE_MAX, e) < 0 ||
+	    copy_file(l, git, "shallow", SHALLOW_MAX, e) < 0 || link_index(l, git, e) < 0)
 		return err_wrap(e, "private git directory");
 	return 0;
 }

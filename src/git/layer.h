@@ -12,12 +12,13 @@ struct layer {
 	const struct repo_format *format;
 	struct objects *objects;
 	struct answer *answer;
-	const char *commit;	       /* hexadecimal, or GIT_UNBORN */
-	const char *ref;	       /* the branch HEAD is on; "": detached */
-	const char *name, *email;      /* who commits inside, from the policy; NULL: the repository's own */
+	const char *commit; /* hexadecimal, or GIT_UNBORN */
+	const char *ref;    /* the branch HEAD is on; "": detached */
+	const char *name,
+		*email; /* who commits inside, from the policy; NULL: the repository's own */
 	const char *default_name, *default_email; /* where the repository has none; may be NULL */
-	int pack;		       /* "reachable": the one object directory there is; else -1 */
-	int index;		       /* the base's */
+	int pack;  /* "reachable": the one object directory there is; else -1 */
+	int index; /* the base's */
 };
 
 /* Make ".git" in the empty directory `dir`. */

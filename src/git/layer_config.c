@@ -57,7 +57,8 @@ static void add_url(struct buf *out, const char *url)
 		path = host + strcspn(host, "/?#");
 		at = memrchr(host, '@', (size_t)(path - host));
 		if (at) {
-			secret = str_starts(url, "ssh://") ? memchr(host, ':', (size_t)(at - host)) : host;
+			secret = str_starts(url, "ssh://") ? memchr(host, ':', (size_t)(at - host))
+							   : host;
 			buf_add(&plain, url, (size_t)((secret ? secret : at) - url));
 			buf_puts(&plain, str_starts(url, "ssh://") ? at : at + 1);
 			url = buf_str(&plain);
@@ -93,7 +94,8 @@ static int take_over(const git_config_entry *entry, void *arg)
 			continue;
 		sub = entry->name + strlen(s->prefix);
 		key = strrchr(sub, '.');
-		if (!key || key == sub || !is_listed(s->keys, key + 1) || memchr(sub, '\n', (size_t)(key - sub)))
+		if (!key || key == sub || !is_listed(s->keys, key + 1) ||
+		    memchr(sub, '\n', (size_t)(key - sub)))
 			continue;
 		n = snprintf(head, sizeof(head), "%s.%.*s", s->name, (int)(key - sub), sub);
 		if (n < 0 || (size_t)n >= sizeof(head))
@@ -113,7 +115,8 @@ static int take_over(const git_config_entry *entry, void *arg)
 }
 
 /* The policy's, else the repository's own, else the host's. */
-static void add_identity(struct buf *out, git_config *config, const char *key, const char *given, const char *otherwise)
+static void add_identity(struct buf *out, git_config *config, const char *key, const char *given,
+			 const char *otherwise)
 {
 	autofree char *full = NULL;
 	struct err ignored = { 0 };
@@ -132,10 +135,11 @@ static void add_core(struct buf *out, const struct repo_format *format)
 	bool extended = format->sha256 || format->promisor;
 
 	/* checkStat, trustctime: device, inode and times of change are new in every session. */
-	buf_printf(out,
-		   "[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n"
-		   "\tlogallrefupdates = true\n\tautocrlf = false\n\tcheckStat = minimal\n\ttrustctime = false\n",
-		   extended);
+	buf_printf(
+		out,
+		"[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n"
+		"\tlogallrefupdates = true\n\tautocrlf = false\n\tcheckStat = minimal\n\ttrustctime = false\n",
+		extended);
 	if (extended)
 		buf_puts(out, "[extensions]\n");
 	if (format->sha256)

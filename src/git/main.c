@@ -25,10 +25,10 @@ struct command {
 
 static const struct command commands[] = {
 	{ "resolve", command_resolve, true }, /* --rev: which commit is it? */
-	{ "base", command_base, true },	      /* --tree --index, --pack, --layer: make what is given */
-	{ "layer", command_base, true },      /* the same, with --layer alone */
-	{ "dirty", command_dirty, true },     /* --list: what git status reports */
-	{ "patch", command_patch, false },    /* standard input: changes; standard output: a patch */
+	{ "base", command_base, true },	   /* --tree --index, --pack, --layer: make what is given */
+	{ "layer", command_base, true },   /* the same, with --layer alone */
+	{ "dirty", command_dirty, true },  /* --list: what git status reports */
+	{ "patch", command_patch, false }, /* standard input: changes; standard output: a patch */
 	{ "unregister", command_unregister, true }, /* --tree-path: forget it in the repository */
 };
 
@@ -40,9 +40,18 @@ struct option {
 	size_t offset;
 };
 
-#define TEXT(flag, member) { flag, OPTION_TEXT, offsetof(struct arguments, member) }
-#define FD(flag, member) { flag, OPTION_FD, offsetof(struct arguments, member) }
-#define FLAG(flag, member) { flag, OPTION_FLAG, offsetof(struct arguments, member) }
+#define TEXT(flag, member)                                            \
+	{                                                             \
+		flag, OPTION_TEXT, offsetof(struct arguments, member) \
+	}
+#define FD(flag, member)                                            \
+	{                                                           \
+		flag, OPTION_FD, offsetof(struct arguments, member) \
+	}
+#define FLAG(flag, member)                                            \
+	{                                                             \
+		flag, OPTION_FLAG, offsetof(struct arguments, member) \
+	}
 
 static const struct option options[] = {
 	TEXT("--repo", repo_path),
@@ -131,7 +140,12 @@ static void set_up_process(void)
 
 static int run(const struct command *c, char **argv, struct answer *a, struct err *e)
 {
-	struct arguments args = { .tree = -1, .index = -1, .pack = -1, .layer = -1, .list = -1, .repo = REPO_CLOSED };
+	struct arguments args = { .tree = -1,
+				  .index = -1,
+				  .pack = -1,
+				  .layer = -1,
+				  .list = -1,
+				  .repo = REPO_CLOSED };
 	int r;
 
 	for (int n; *argv; argv += n) {

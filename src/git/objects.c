@@ -19,8 +19,9 @@
 struct objects {
 	size_t id_bytes;
 	git_odb *odb;
-	git_repository *repository; /* the objects and nothing else: no directory, no configuration */
-	struct batch *batch;	    /* git's plumbing instead */
+	git_repository
+		*repository; /* the objects and nothing else: no directory, no configuration */
+	struct batch *batch; /* git's plumbing instead */
 };
 
 static bool config_is(git_config *config, const char *key, const char *value)
@@ -82,7 +83,8 @@ static int open_library(struct objects *o, const struct repo *r, struct err *e)
 	return n < 0 ? err_git(e, n, "open the objects of '%s'", r->path) : 0;
 }
 
-int objects_open(const struct repo *r, const struct repo_format *format, struct objects **out, struct err *e)
+int objects_open(const struct repo *r, const struct repo_format *format, struct objects **out,
+		 struct err *e)
 {
 	struct objects *o = calloc(1, sizeof(*o));
 	int n;
@@ -124,7 +126,8 @@ git_repository *objects_repository(struct objects *o)
 	return o->repository;
 }
 
-static int read_library(struct objects *o, const struct object_id *id, struct object *out, struct err *e)
+static int read_library(struct objects *o, const struct object_id *id, struct object *out,
+			struct err *e)
 {
 	git_odb_object *found = NULL;
 	char hex[GIT_ID_MAX + 1];
@@ -137,7 +140,7 @@ static int read_library(struct objects *o, const struct object_id *id, struct ob
 		object_id_hex(o, id, hex);
 		return err_git(e, n, "read object %s", hex);
 	}
-	*out = (struct object){
+	*out = (struct object) {
 		.kind = (enum object_kind)git_odb_object_type(found),
 		.data = git_odb_object_data(found),
 		.size = git_odb_object_size(found),
@@ -162,7 +165,7 @@ void object_clear(struct object *object)
 {
 	git_odb_object_free(object->owner);
 	free(object->heap);
-	*object = (struct object){ 0 };
+	*object = (struct object) { 0 };
 }
 
 static int digit(char c)
@@ -248,10 +251,12 @@ int commit_read(struct objects *o, struct object_id *id, struct commit *out, str
 	return 0;
 }
 
-static int apply_filters(git_filter_list *filters, const struct object *blob, char **out, size_t *len, struct err *e)
+static int apply_filters(git_filter_list *filters, const struct object *blob, char **out,
+			 size_t *len, struct err *e)
 {
 	git_buf text = { 0 };
-	int n = git_filter_list_apply_to_buffer(&text, filters, (const char *)blob->data, blob->size);
+	int n = git_filter_list_apply_to_buffer(&text, filters, (const char *)blob->data,
+						blob->size);
 
 	if (n < 0)
 		return err_git(e, n, "set line ends");
@@ -265,8 +270,8 @@ static int apply_filters(git_filter_list *filters, const struct object *blob, ch
 	return *out ? 0 : err_code(e, ENOMEM, "out of memory");
 }
 
-int objects_smudge(struct objects *o, const struct object_id *commit, const char *path, const struct object *blob,
-		   char **out, size_t *len, struct err *e)
+int objects_smudge(struct objects *o, const struct object_id *commit, const char *path,
+		   const struct object *blob, char **out, size_t *len, struct err *e)
 {
 	git_filter_options options = { .version = GIT_FILTER_OPTIONS_VERSION };
 	git_filter_list *filters = NULL;
@@ -277,7 +282,8 @@ int objects_smudge(struct objects *o, const struct object_id *commit, const char
 		return 0;
 	options.flags = GIT_FILTER_ATTRIBUTES_FROM_COMMIT | GIT_FILTER_NO_SYSTEM_ATTRIBUTES;
 	memcpy(options.attr_commit_id.id, commit->bytes, GIT_OID_RAWSZ);
-	n = git_filter_list_load_ext(&filters, o->repository, NULL, path, GIT_FILTER_TO_WORKTREE, &options);
+	n = git_filter_list_load_ext(&filters, o->repository, NULL, path, GIT_FILTER_TO_WORKTREE,
+				     &options);
 	if (n < 0)
 		return err_git(e, n, "attributes of '%s'", path);
 	n = filters ? apply_filters(filters, blob, out, len, e) : 0;

@@ -22,8 +22,8 @@ struct object {
 	enum object_kind kind;
 	const uint8_t *data; /* followed by a NUL that size does not count */
 	size_t size;
-	void *owner;	     /* private */
-	void *heap;	     /* private */
+	void *owner; /* private */
+	void *heap;  /* private */
 };
 
 #define autoobject __attribute__((cleanup(object_clear)))
@@ -37,13 +37,14 @@ struct repo_format {
 
 must_check int repo_format_read(const struct repo *r, struct repo_format *out, struct err *e);
 
-must_check int objects_open(const struct repo *r, const struct repo_format *format, struct objects **out,
-			    struct err *e);
+must_check int objects_open(const struct repo *r, const struct repo_format *format,
+			    struct objects **out, struct err *e);
 void objects_free(struct objects *o);
 size_t objects_id_bytes(const struct objects *o); /* 20 or 32 */
 
 /* Read one. -ENOENT when the repository does not have it. */
-must_check int object_read(struct objects *o, const struct object_id *id, struct object *out, struct err *e);
+must_check int object_read(struct objects *o, const struct object_id *id, struct object *out,
+			   struct err *e);
 void object_clear(struct object *object);
 
 /* An id from its hexadecimal digits; false unless there are as many as this repository's have. */
@@ -57,7 +58,8 @@ struct commit {
 };
 
 /* Read a commit, through annotated tags; *id becomes the commit's own. */
-must_check int commit_read(struct objects *o, struct object_id *id, struct commit *out, struct err *e);
+must_check int commit_read(struct objects *o, struct object_id *id, struct commit *out,
+			   struct err *e);
 
 /* Follow an annotated tag to what it names; *id stays when it is no tag. */
 must_check int object_peel(struct objects *o, struct object_id *id, struct err *e);

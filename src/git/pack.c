@@ -17,7 +17,8 @@
 #include "git/gitlib.h"
 #include "git/plumbing.h"
 
-static int feed(git_indexer *indexer, git_indexer_progress *stats, int from, struct answer *a, struct err *e)
+static int feed(git_indexer *indexer, git_indexer_progress *stats, int from, struct answer *a,
+		struct err *e)
 {
 	char chunk[65536];
 
@@ -34,7 +35,8 @@ static int feed(git_indexer *indexer, git_indexer_progress *stats, int from, str
 	}
 }
 
-static int index_stream(struct objects *o, int from, const char *where, struct answer *a, struct err *e)
+static int index_stream(struct objects *o, int from, const char *where, struct answer *a,
+			struct err *e)
 {
 	git_indexer_progress stats = { 0 };
 	git_indexer *indexer = NULL;
@@ -52,12 +54,18 @@ static int index_stream(struct objects *o, int from, const char *where, struct a
 }
 
 /* 0; 1 when there is no git. */
-static int pack_by_git(const struct repo *r, const struct repo_format *format, struct objects *o, const char *commit,
-		       const char *where, struct answer *a, struct err *e)
+static int pack_by_git(const struct repo *r, const struct repo_format *format, struct objects *o,
+		       const char *commit, const char *where, struct answer *a, struct err *e)
 {
-	const char *const args[] = { "pack-objects",  "--revs",	   "--include-tag",
-				     "--stdout",      "-q",	   "--threads=2",
-				     "--delta-base-offset", format->promisor ? "--missing=allow-promisor" : NULL, NULL };
+	const char *const args[] = { "pack-objects",
+				     "--revs",
+				     "--include-tag",
+				     "--stdout",
+				     "-q",
+				     "--threads=2",
+				     "--delta-base-offset",
+				     format->promisor ? "--missing=allow-promisor" : NULL,
+				     NULL };
 	struct plumbing git = PLUMBING_NONE;
 	char line[GIT_ID_MAX + 2];
 	int n, status;
@@ -103,7 +111,8 @@ static int pack_by_library(struct objects *o, const char *commit, const char *wh
 /* libgit2 knows no SHA-256, so git makes the index of the pack too. */
 static int pack_sha256(const struct repo *r, const char *commit, int dir, struct err *e)
 {
-	static const char *const args[] = { "pack-objects", "--revs", "--include-tag", "--stdout", "-q", NULL };
+	static const char *const args[] = { "pack-objects", "--revs", "--include-tag",
+					    "--stdout",	    "-q",     NULL };
 	static const char *const index_args[] = { "index-pack", "pack/pack-history.pack", NULL };
 	autobuf struct buf pack = { 0 }, said = { 0 };
 	char line[GIT_ID_MAX + 2];
@@ -114,20 +123,23 @@ static int pack_sha256(const struct repo *r, const char *commit, int dir, struct
 	status = plumbing_run(r, args, line, &pack, e);
 	if (status < 0)
 		return status;
-	fd = status ? -1 : openat(dir, index_args[1], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	fd = status ? -1
+		    : openat(dir, index_args[1], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0 || io_write_all(fd, buf_str(&pack), pack.len, e) < 0)
-		return err_code(e, EIO, "pack the history of %s: git ended with status %d", commit, status);
+		return err_code(e, EIO, "pack the history of %s: git ended with status %d", commit,
+				status);
 	/* Our descriptors are not git's, and the directory's path is not for it to walk. */
 	if (fchdir(dir) < 0)
 		return err_errno(e, "enter the pack's directory");
 	status = plumbing_run(r, index_args, NULL, &said, e);
 	if (chdir("/") < 0)
 		return err_errno(e, "leave the pack's directory");
-	return status > 0 ? err_code(e, EIO, "git index-pack ended with status %d", status) : status;
+	return status > 0 ? err_code(e, EIO, "git index-pack ended with status %d", status)
+			  : status;
 }
 
-int pack_reachable(const struct repo *r, const struct repo_format *format, struct objects *o, const char *commit,
-		   int dir, struct answer *a, struct err *e)
+int pack_reachable(const struct repo *r, const struct repo_format *format, struct objects *o,
+		   const char *commit, int dir, struct answer *a, struct err *e)
 {
 	char where[64];
 	int n;

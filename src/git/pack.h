@@ -6,5 +6,6 @@
 #include "git/objects.h"
 
 /* Write them into the empty object directory `dir`. */
-must_check int pack_reachable(const struct repo *r, const struct repo_format *format, struct objects *o,
-			      const char *commit, int dir, struct answer *a, struct err *e);
+must_check int pack_reachable(const struct repo *r, const struct repo_format *format,
+			      struct objects *o, const char *commit, int dir, struct answer *a,
+			      struct err *e);

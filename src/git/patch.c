@@ -68,7 +68,9 @@ static int read_side(FILE *in, struct side *s, struct err *e)
 	git_oid id;
 
 	if (s->size > CONTENT_MAX)
-		return skip(in, s->size) < 0 ? err_code(e, EPROTO, "the list of changes ends within one") : 0;
+		return skip(in, s->size) < 0
+			       ? err_code(e, EPROTO, "the list of changes ends within one")
+			       : 0;
 	s->bytes = malloc(s->size + 1);
 	if (!s->bytes)
 		return err_code(e, ENOMEM, "out of memory");
@@ -91,7 +93,8 @@ static int read_change(FILE *in, struct change *c, struct err *e)
 	n = read_text(in, numbers, sizeof(numbers), e);
 	if (n < 0)
 		return n;
-	if (n == 0 || sscanf(numbers, "%o %llu %o %llu", &c->before.mode, &before, &c->after.mode, &after) != 4)
+	if (n == 0 || sscanf(numbers, "%o %llu %o %llu", &c->before.mode, &before, &c->after.mode,
+			     &after) != 4)
 		return err_code(e, EPROTO, "the list of changes has a line of another form");
 	c->before.size = before;
 	c->after.size = after;
@@ -169,8 +172,8 @@ static void add_header(struct buf *out, const struct change *c)
 	buf_putc(out, '\n');
 }
 
-static void add_file_line(struct buf *out, const char *marks, const char *prefix, const struct side *s,
-			  const char *name)
+static void add_file_line(struct buf *out, const char *marks, const char *prefix,
+			  const struct side *s, const char *name)
 {
 	buf_printf(out, "%s ", marks);
 	if (s->mode)
@@ -189,7 +192,8 @@ struct printing {
 	struct counts *counts;
 };
 
-static int take_line(const git_diff_delta *delta, const git_diff_hunk *hunk, const git_diff_line *line, void *arg)
+static int take_line(const git_diff_delta *delta, const git_diff_hunk *hunk,
+		     const git_diff_line *line, void *arg)
 {
 	struct printing *p = arg;
 
@@ -216,9 +220,10 @@ static int compare(const struct change *c, struct buf *out, struct counts *count
 
 	/* What is binary was decided before; here every byte is text. */
 	options.flags = GIT_DIFF_FORCE_TEXT;
-	n = git_patch_from_buffers(&patch, c->before.bytes ? c->before.bytes : "", c->before.mode ? c->before.size : 0,
-				   "a", c->after.bytes ? c->after.bytes : "", c->after.mode ? c->after.size : 0, "a",
-				   &options);
+	n = git_patch_from_buffers(&patch, c->before.bytes ? c->before.bytes : "",
+				   c->before.mode ? c->before.size : 0, "a",
+				   c->after.bytes ? c->after.bytes : "",
+				   c->after.mode ? c->after.size : 0, "a", &options);
 	if (n == 0 && patch)
 		n = git_patch_print(patch, take_line, &printing);
 	git_patch_free(patch);
@@ -228,7 +233,8 @@ static int compare(const struct change *c, struct buf *out, struct counts *count
 /* git shows a file that became a link as one gone and one new. */
 static bool changes_kind(const struct change *c)
 {
-	return c->before.mode && c->after.mode && (c->before.mode & 0170000) != (c->after.mode & 0170000);
+	return c->before.mode && c->after.mode &&
+	       (c->before.mode & 0170000) != (c->after.mode & 0170000);
 }
 
 static int add_patch(const struct change *c, struct buf *out, struct err *e)
@@ -268,7 +274,8 @@ static int add_summary(const struct change *c, struct buf *out, struct err *e)
 	} else {
 		if (compare(c, NULL, &counts, e) < 0)
 			return -e->code;
-		buf_printf(out, "%llu\t%llu\t", (unsigned long long)counts.added, (unsigned long long)counts.deleted);
+		buf_printf(out, "%llu\t%llu\t", (unsigned long long)counts.added,
+			   (unsigned long long)counts.deleted);
 	}
 	buf_add(out, c->name, strlen(c->name) + 1);
 	return 0;

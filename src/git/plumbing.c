@@ -49,11 +49,20 @@ static void child(char *const *argv, int in, int out)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-int plumbing_start(const struct repo *r, const char *const *args, struct plumbing *out, struct err *e)
+int plumbing_start(const struct repo *r, const char *const *args, struct plumbing *out,
+		   struct err *e)
 {
 	autofree char *git_dir = str_fmt(e, "--git-dir=%s", r->git_path);
-	const char *argv[ARGS_MAX] = { "git", "--no-pager", git_dir, "-c", "core.hooksPath=/dev/null", "-c",
-				       "core.fsmonitor=false", "-c", "core.untrackedCache=false", NULL };
+	const char *argv[ARGS_MAX] = { "git",
+				       "--no-pager",
+				       git_dir,
+				       "-c",
+				       "core.hooksPath=/dev/null",
+				       "-c",
+				       "core.fsmonitor=false",
+				       "-c",
+				       "core.untrackedCache=false",
+				       NULL };
 	int in[2], back[2];
 	unsigned n = 0;
 
@@ -102,7 +111,8 @@ int plumbing_end(struct plumbing *p)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int plumbing_run(const struct repo *r, const char *const *args, const char *input, struct buf *out, struct err *e)
+int plumbing_run(const struct repo *r, const char *const *args, const char *input, struct buf *out,
+		 struct err *e)
 {
 	struct plumbing p = PLUMBING_NONE;
 	int n, status;
@@ -119,6 +129,8 @@ int plumbing_run(const struct repo *r, const char *const *args, const char *inpu
 	if (n < 0)
 		return err_wrap(e, "git %s", args[0]);
 	if (status == 127)
-		return err_code(e, ENOENT, "this repository needs the program 'git' to be read, which is not installed");
+		return err_code(
+			e, ENOENT,
+			"this repository needs the program 'git' to be read, which is not installed");
 	return status;
 }

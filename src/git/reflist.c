@@ -18,7 +18,8 @@
 
 static bool wanted(const char *name)
 {
-	return (str_starts(name, "refs/heads/") || str_starts(name, "refs/tags/") || str_starts(name, "refs/remotes/")) &&
+	return (str_starts(name, "refs/heads/") || str_starts(name, "refs/tags/") ||
+		str_starts(name, "refs/remotes/")) &&
 	       git_ref_ok(name);
 }
 
@@ -37,7 +38,7 @@ static struct ref *add(struct reflist *l, const char *name, struct err *e)
 		l->refs = grown;
 	}
 	ref = &l->refs[l->n];
-	*ref = (struct ref){ .name = str_dup(name, e) };
+	*ref = (struct ref) { .name = str_dup(name, e) };
 	if (!ref->name)
 		return NULL;
 	l->n++;
@@ -99,7 +100,8 @@ static int add_loose(int dir, const char *file, const char *name, struct reflist
 	return ref->symbolic ? 0 : -e->code;
 }
 
-static int add_dir(int at, const char *file, const char *name, unsigned depth, struct reflist *l, struct err *e)
+static int add_dir(int at, const char *file, const char *name, unsigned depth, struct reflist *l,
+		   struct err *e)
 {
 	int fd = openat(at, file, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	autodir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -118,14 +120,15 @@ static int add_dir(int at, const char *file, const char *name, unsigned depth, s
 		    (size_t)snprintf(path, sizeof(path), "%s/%s", name, d->d_name) >= sizeof(path))
 			continue;
 		if (d->d_type == DT_UNKNOWN) {
-			autoclose int probe = openat(fd, d->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			autoclose int probe = openat(fd, d->d_name,
+						     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 			is_dir = probe >= 0;
 		}
 		if (is_dir && !depth)
 			continue;
-		if (is_dir ? add_dir(fd, d->d_name, path, depth - 1, l, e) < 0 :
-			     add_loose(fd, d->d_name, path, l, e) < 0)
+		if (is_dir ? add_dir(fd, d->d_name, path, depth - 1, l, e) < 0
+			   : add_loose(fd, d->d_name, path, l, e) < 0)
 			return -e->code;
 	}
 	return 0;
@@ -134,8 +137,11 @@ static int add_dir(int at, const char *file, const char *name, unsigned depth, s
 /* For storages other than files. */
 static int add_by_git(const struct repo *r, struct reflist *l, struct err *e)
 {
-	static const char *const args[] = { "for-each-ref", "--format=%(objectname) %(symref) %(refname)",
-					    "refs/heads", "refs/tags", "refs/remotes", NULL };
+	static const char *const args[] = {
+		"for-each-ref", "--format=%(objectname) %(symref) %(refname)",
+		"refs/heads",	"refs/tags",
+		"refs/remotes", NULL
+	};
 	autobuf struct buf text = { 0 };
 	char *line, *rest;
 	int status = plumbing_run(r, args, NULL, &text, e);
@@ -143,10 +149,13 @@ static int add_by_git(const struct repo *r, struct reflist *l, struct err *e)
 	if (status < 0)
 		return status;
 	if (status)
-		return err_code(e, ENOTSUP, "repository '%s' keeps its references in a form that this git cannot read",
-				r->path);
+		return err_code(
+			e, ENOTSUP,
+			"repository '%s' keeps its references in a form that this git cannot read",
+			r->path);
 	for (rest = text.data; rest && (line = strsep(&rest, "\n")) && l->n < REFLIST_MAX;) {
-		char *symbolic = strchr(line, ' '), *name = symbolic ? strchr(symbolic + 1, ' ') : NULL;
+		char *symbolic = strchr(line, ' '),
+		     *name = symbolic ? strchr(symbolic + 1, ' ') : NULL;
 		struct ref *ref;
 
 		if (!name)
@@ -201,15 +210,16 @@ static void peel(struct objects *o, struct ref *ref)
 	struct object_id id, was;
 	struct err ignored = { 0 };
 
-	if (ref->peeled[0] || ref->symbolic || !str_starts(ref->name, "refs/tags/") || !object_id_parse(o, ref->id, &id))
+	if (ref->peeled[0] || ref->symbolic || !str_starts(ref->name, "refs/tags/") ||
+	    !object_id_parse(o, ref->id, &id))
 		return;
 	was = id;
 	if (object_peel(o, &id, &ignored) == 0 && memcmp(&id, &was, sizeof(id)) != 0)
 		object_id_hex(o, &id, ref->peeled);
 }
 
-int reflist_read(const struct repo *r, const struct repo_format *format, struct objects *o, struct reflist *out,
-		 bool *cut, struct err *e)
+int reflist_read(const struct repo *r, const struct repo_format *format, struct objects *o,
+		 struct reflist *out, bool *cut, struct err *e)
 {
 	static const char *const kinds[] = { "heads", "tags", "remotes" };
 	struct reflist l = { 0 };
@@ -245,5 +255,5 @@ void reflist_clear(struct reflist *l)
 	for (size_t i = 0; i < l->n; i++)
 		clear_ref(&l->refs[i]);
 	free(l->refs);
-	*l = (struct reflist){ 0 };
+	*l = (struct reflist) { 0 };
 }

@@ -21,6 +21,6 @@ struct reflist {
 /* Beyond REFLIST_MAX the rest is left out; `cut` says so. */
 #define REFLIST_MAX 500000
 
-must_check int reflist_read(const struct repo *r, const struct repo_format *format, struct objects *o,
-			    struct reflist *out, bool *cut, struct err *e);
+must_check int reflist_read(const struct repo *r, const struct repo_format *format,
+			    struct objects *o, struct reflist *out, bool *cut, struct err *e);
 void reflist_clear(struct reflist *l);

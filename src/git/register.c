@@ -26,7 +26,8 @@ static bool is_read_only(int code)
 
 static int write_part(int dir, const char *name, const char *text, struct err *e)
 {
-	autoclose int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	autoclose int fd =
+		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 
 	if (fd < 0)
 		return err_errno(e, "create '%s'", name);
@@ -49,7 +50,8 @@ static int write_parts(int dir, const char *tree_path, const char *commit, struc
 }
 
 /* The registration's directory, made new. 1, or 0 where it cannot be. */
-static int make_entry(const struct repo *r, const char *commit, char *name, size_t size, int *dir, struct err *e)
+static int make_entry(const struct repo *r, const char *commit, char *name, size_t size, int *dir,
+		      struct err *e)
 {
 	autoclose int worktrees = -1;
 	char random[9];
@@ -66,7 +68,8 @@ static int make_entry(const struct repo *r, const char *commit, char *name, size
 	return *dir < 0 ? err_errno(e, "open '%s'", name) : 1;
 }
 
-int register_add(const struct repo *r, int tree, const char *tree_path, const char *commit, struct err *e)
+int register_add(const struct repo *r, int tree, const char *tree_path, const char *commit,
+		 struct err *e)
 {
 	autofree char *link = NULL;
 	autoclose int dir = -1;
@@ -78,7 +81,8 @@ int register_add(const struct repo *r, int tree, const char *tree_path, const ch
 		return -e->code;
 	n = make_entry(r, commit, name, sizeof(name), &dir, e);
 	if (n <= 0)
-		return n < 0 ? err_wrap(e, "register the base in '%s/worktrees'", r->common_path) : 0;
+		return n < 0 ? err_wrap(e, "register the base in '%s/worktrees'", r->common_path)
+			     : 0;
 	if (write_parts(dir, tree_path, commit, e) < 0)
 		return err_wrap(e, "register the base in '%s/worktrees/%s'", r->common_path, name);
 	link = str_fmt(e, "gitdir: %s/worktrees/%s\n", r->common_path, name);
@@ -104,7 +108,8 @@ static bool points_to(int worktrees, const char *name, const char *tree_path)
 /* The files we wrote and nothing else: should there be more, the directory stays. */
 static int remove_entry(int worktrees, const char *name, struct err *e)
 {
-	autoclose int dir = openat(worktrees, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int dir =
+		openat(worktrees, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (dir < 0)
 		return err_errno(e, "open '%s'", name);

@@ -11,7 +11,8 @@
 
 static int no_such(const struct arguments *args, struct err *e)
 {
-	return err_code(e, ENOENT, "repository '%s' has no revision '%s'", args->repo.path, args->rev);
+	return err_code(e, ENOENT, "repository '%s' has no revision '%s'", args->repo.path,
+			args->rev);
 }
 
 /* -ENOTSUP where libgit2 cannot open this repository. */
@@ -29,9 +30,12 @@ static int by_library(const struct arguments *args, char id[GIT_ID_MAX + 1], str
 	if (n == 0)
 		(void)git_oid_tostr(id, GIT_ID_MAX + 1, git_object_id(commit));
 	else if (n == GIT_EAMBIGUOUS)
-		(void)err_code(e, ENOTUNIQ, "revision '%s' could be one of several: give more digits of it", args->rev);
+		(void)err_code(e, ENOTUNIQ,
+			       "revision '%s' could be one of several: give more digits of it",
+			       args->rev);
 	else if (n == GIT_EPEEL || n == GIT_EINVALIDSPEC)
-		(void)err_code(e, EINVAL, "revision '%s' of '%s' is no commit", args->rev, args->repo.path);
+		(void)err_code(e, EINVAL, "revision '%s' of '%s' is no commit", args->rev,
+			       args->repo.path);
 	else
 		(void)no_such(args, e);
 	git_object_free(commit);
@@ -52,14 +56,15 @@ static int head_branch(const struct arguments *args, char ref[GIT_REF_MAX], stru
 	if (text.data)
 		text.data[strcspn(text.data, "\n")] = '\0';
 	if (status == 0 && git_ref_ok(buf_str(&text)))
-		memcpy(ref, text.data, strlen(text.data) + 1);
+		memcpy(ref, buf_str(&text), strlen(buf_str(&text)) + 1);
 	return 0;
 }
 
 static int by_git(const struct arguments *args, char id[GIT_ID_MAX + 1], struct err *e)
 {
 	autofree char *spec = str_fmt(e, "%s^{commit}", args->rev);
-	const char *const words[] = { "rev-parse", "--verify", "--quiet", "--end-of-options", spec, NULL };
+	const char *const words[] = { "rev-parse",	  "--verify", "--quiet",
+				      "--end-of-options", spec,	      NULL };
 	autobuf struct buf text = { 0 };
 	int status;
 
@@ -72,7 +77,7 @@ static int by_git(const struct arguments *args, char id[GIT_ID_MAX + 1], struct 
 		text.data[strcspn(text.data, "\n")] = '\0';
 	if (status || !git_id_ok(buf_str(&text)))
 		return no_such(args, e);
-	memcpy(id, text.data, strlen(text.data) + 1);
+	memcpy(id, buf_str(&text), strlen(buf_str(&text)) + 1);
 	return 0;
 }
 
@@ -84,20 +89,22 @@ static bool is_head(const char *rev)
 int command_resolve(const struct arguments *args, struct answer *a, struct err *e)
 {
 	char id[GIT_ID_MAX + 1] = "", ref[GIT_REF_MAX] = "";
-	struct err why = { 0 };
 	int n;
 
 	if (!args->rev)
 		return err_code(e, EINVAL, "--rev is missing");
 	n = by_library(args, id, e);
 	if (n == -ENOTSUP) {
-		why = *e;
+		const struct err why = *e;
+
 		n = by_git(args, id, e);
 		if (n == 0 && is_head(args->rev))
 			n = head_branch(args, ref, e);
 		/* Without git, what libgit2 could not do is the better explanation. */
 		if (n < 0 && e->code == ENOENT && strstr(e->text, "'git'"))
-			return err_code(e, ENOTSUP, "%.200s; with the program 'git' installed it may work", why.text);
+			return err_code(e, ENOTSUP,
+					"%.200s; with the program 'git' installed it may work",
+					why.text);
 	}
 	if (n < 0)
 		return n;

@@ -13,7 +13,8 @@
 /* Bytes of an ignorable code point that HFS+ leaves out of names, or 0. */
 static size_t ignorable(const unsigned char *p)
 {
-	if (p[0] == 0xe2 && p[1] == 0x80 && ((p[2] >= 0x8c && p[2] <= 0x8f) || (p[2] >= 0xaa && p[2] <= 0xae)))
+	if (p[0] == 0xe2 && p[1] == 0x80 &&
+	    ((p[2] >= 0x8c && p[2] <= 0x8f) || (p[2] >= 0xaa && p[2] <= 0xae)))
 		return 3;
 	if (p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xaa && p[2] <= 0xaf)
 		return 3;
@@ -26,7 +27,8 @@ static bool is_dot_git(const char *name)
 	char plain[16];
 	size_t n = 0, skip;
 
-	for (const unsigned char *p = (const unsigned char *)name; *p && n + 1 < sizeof(plain); p++) {
+	for (const unsigned char *p = (const unsigned char *)name; *p && n + 1 < sizeof(plain);
+	     p++) {
 		skip = ignorable(p);
 		if (skip)
 			p += skip - 1;
@@ -66,10 +68,11 @@ static unsigned normal_mode(unsigned mode)
 }
 
 /* "<octal mode> <name>\0<id>" at `at`. The object is followed by a NUL, so names always end. */
-static int parse_entry(struct objects *o, const struct object *object, size_t *at, struct tree_entry *out,
-		       struct err *e)
+static int parse_entry(struct objects *o, const struct object *object, size_t *at,
+		       struct tree_entry *out, struct err *e)
 {
-	const char *p = (const char *)object->data + *at, *end = (const char *)object->data + object->size;
+	const char *p = (const char *)object->data + *at,
+		   *end = (const char *)object->data + object->size;
 	unsigned mode = 0;
 
 	for (; *p >= '0' && *p <= '7' && mode < 0200000; p++)
@@ -83,10 +86,14 @@ static int parse_entry(struct objects *o, const struct object *object, size_t *a
 	if (p > end || (size_t)(end - p) < objects_id_bytes(o))
 		return err_code(e, EINVAL, "a tree ends within an entry");
 	if (!tree_name_ok(out->name, out->len))
-		return err_code(e, EINVAL, "a tree has an entry named '%.80s', which no work tree may have", out->name);
+		return err_code(e, EINVAL,
+				"a tree has an entry named '%.80s', which no work tree may have",
+				out->name);
 	if (out->mode == TREE_MODE_LINK && strcasecmp(out->name, ".gitmodules") == 0)
-		return err_code(e, EINVAL, "a tree has a symbolic link '.gitmodules', which no work tree may have");
-	out->id = (struct object_id){ 0 };
+		return err_code(
+			e, EINVAL,
+			"a tree has a symbolic link '.gitmodules', which no work tree may have");
+	out->id = (struct object_id) { 0 };
 	memcpy(out->id.bytes, p, objects_id_bytes(o));
 	*at = (size_t)(p + objects_id_bytes(o) - (const char *)object->data);
 	return 0;
@@ -115,7 +122,8 @@ static int parse_all(struct objects *o, struct tree *t, struct err *e)
 			struct tree_entry *grown;
 
 			room = room ? room * 2 : 32;
-			grown = room > ENTRIES_MAX ? NULL : reallocarray(t->entries, room, sizeof(*grown));
+			grown = room > ENTRIES_MAX ? NULL
+						   : reallocarray(t->entries, room, sizeof(*grown));
 			if (!grown)
 				return err_code(e, EFBIG, "a directory has too many entries");
 			t->entries = grown;
@@ -123,7 +131,8 @@ static int parse_all(struct objects *o, struct tree *t, struct err *e)
 		if (parse_entry(o, &t->object, &at, &t->entries[t->n], e) < 0)
 			return -e->code;
 		if (t->n && git_order(&t->entries[t->n - 1], &t->entries[t->n]) >= 0)
-			return err_code(e, EINVAL, "a tree is not sorted at its entry '%.80s'", t->entries[t->n].name);
+			return err_code(e, EINVAL, "a tree is not sorted at its entry '%.80s'",
+					t->entries[t->n].name);
 		t->attributes |= str_eq(t->entries[t->n].name, ".gitattributes");
 		t->n++;
 	}
@@ -151,7 +160,7 @@ void tree_clear(struct tree *t)
 {
 	object_clear(&t->object);
 	free(t->entries);
-	*t = (struct tree){ 0 };
+	*t = (struct tree) { 0 };
 }
 
 static int by_name(const void *a, const void *b)

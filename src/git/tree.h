@@ -6,11 +6,16 @@
 
 #include "git/objects.h"
 
-enum { TREE_MODE_DIR = 0040000, TREE_MODE_FILE = 0100644, TREE_MODE_EXEC = 0100755, TREE_MODE_LINK = 0120000,
-       TREE_MODE_SUBMODULE = 0160000 };
+enum {
+	TREE_MODE_DIR = 0040000,
+	TREE_MODE_FILE = 0100644,
+	TREE_MODE_EXEC = 0100755,
+	TREE_MODE_LINK = 0120000,
+	TREE_MODE_SUBMODULE = 0160000
+};
 
 struct tree_entry {
-	unsigned mode; /* one of TREE_MODE_* */
+	unsigned mode;	  /* one of TREE_MODE_* */
 	const char *name; /* NUL-terminated, lies in the tree object */
 	size_t len;
 	struct object_id id;
@@ -24,7 +29,8 @@ struct tree {
 };
 
 /* Read and check a whole tree. -EINVAL names the entry that cannot be. */
-must_check int tree_read(struct objects *o, const struct object_id *id, struct tree *out, struct err *e);
+must_check int tree_read(struct objects *o, const struct object_id *id, struct tree *out,
+			 struct err *e);
 void tree_clear(struct tree *t);
 #define autotree __attribute__((cleanup(tree_clear)))
 

@@ -51,8 +51,9 @@ static int consider(int dir, const char *name, void *arg, struct err *e)
 		return 0;
 	memcpy(c.commit, name, strlen(name) + 1);
 	c.lock = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (c.lock >= 0 && flock(c.lock, LOCK_SH | LOCK_NB) == 0 && store_read_ready(c.lock, &c.ready) &&
-	    c.ready.n_trees < STORE_DEPTH_MAX && c.ready.entries && fstatat(c.lock, "ready", &st, 0) == 0) {
+	if (c.lock >= 0 && flock(c.lock, LOCK_SH | LOCK_NB) == 0 &&
+	    store_read_ready(c.lock, &c.ready) && c.ready.n_trees < STORE_DEPTH_MAX &&
+	    c.ready.entries && fstatat(c.lock, "ready", &st, 0) == 0) {
 		c.used = st.st_mtime;
 		c.index = openat(c.lock, "index", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	}

@@ -20,7 +20,7 @@
 
 #define WINDOW (256 * 1024) /* of the index: what a short look can use */
 #define STAT_BYTES 40
-#define LOOK_AT_CLOCK 16 /* entries between two looks at it */
+#define LOOK_AT_CLOCK 16	 /* entries between two looks at it */
 #define CONTENT_MAX (256 * 1024) /* of a file that is read */
 
 static uint32_t get32(const uint8_t *at)
@@ -36,13 +36,15 @@ static bool is_over(const struct timespec *end)
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
-	return now.tv_sec > end->tv_sec || (now.tv_sec == end->tv_sec && now.tv_nsec >= end->tv_nsec);
+	return now.tv_sec > end->tv_sec ||
+	       (now.tv_sec == end->tv_sec && now.tv_nsec >= end->tv_nsec);
 }
 
 /* Has the file another content than git's name for it says? */
 static bool content_differs(int top, const char *path, size_t size, const uint8_t *id)
 {
-	autoclose int fd = openat(top, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	autoclose int fd =
+		openat(top, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	autofree char *bytes = size <= CONTENT_MAX ? malloc(size + 1) : NULL;
 	uint8_t digest[SHA1_BYTES];
 	struct err ignored = { 0 };
@@ -95,7 +97,8 @@ static int scan(int top, const uint8_t *index, size_t len, const struct timespec
 		if (n == left - head)
 			return 0;
 		/* Left out of the work tree on purpose (sparse), or by word of the user. */
-		if (!(entry[STAT_BYTES + 20] & 0xc0) && entry_differs(top, entry, (const char *)entry + head))
+		if (!(entry[STAT_BYTES + 20] & 0xc0) &&
+		    entry_differs(top, entry, (const char *)entry + head))
 			return 1;
 		if (i % LOOK_AT_CLOCK == 0 && is_over(end))
 			return 0;

@@ -75,9 +75,11 @@ static int open_parent(struct carrying *c, const char *path, const char **name, 
 }
 
 /* With the owner's rights: the file, and what it is. Sockets and the like give -1 too. */
-static int open_source(struct carrying *c, const char *path, struct stat *st, char *link, size_t size, struct err *e)
+static int open_source(struct carrying *c, const char *path, struct stat *st, char *link,
+		       size_t size, struct err *e)
 {
-	autoclose int fd = fs_open_beneath(c->repo->top, path, O_PATH | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS, e);
+	autoclose int fd =
+		fs_open_beneath(c->repo->top, path, O_PATH | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS, e);
 	ssize_t n;
 
 	/* RESOLVE_NO_SYMLINKS refuses a link at the end too, unless it is opened as one. */
@@ -126,9 +128,11 @@ static int copy_bytes(int from, int to, struct err *e)
 	}
 }
 
-static int write_file(struct carrying *c, int dir, const char *name, int from, mode_t mode, struct err *e)
+static int write_file(struct carrying *c, int dir, const char *name, int from, mode_t mode,
+		      struct err *e)
 {
-	autoclose int to = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	autoclose int to =
+		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (to < 0)
 		return err_errno(e, "create '%s'", name);
@@ -140,7 +144,8 @@ static int write_file(struct carrying *c, int dir, const char *name, int from, m
 	return 0;
 }
 
-static int carry_there(struct carrying *c, const char *path, int dir, const char *name, struct err *e)
+static int carry_there(struct carrying *c, const char *path, int dir, const char *name,
+		       struct err *e)
 {
 	struct owner_saved saved;
 	autoclose int from = -1;
@@ -210,7 +215,8 @@ static int carry_all(struct carrying *c, const struct buf *list, struct err *e)
 
 	for (size_t pass = 0; pass < sizeof(order); pass++)
 		for (size_t at = 0; at + 1 < list->len; at += strlen(list->data + at) + 1)
-			if (list->data[at] == order[pass] && carry(c, order[pass], list->data + at + 1, e) < 0)
+			if (list->data[at] == order[pass] &&
+			    carry(c, order[pass], list->data + at + 1, e) < 0)
 				return -e->code;
 	return 0;
 }
@@ -218,7 +224,11 @@ static int carry_all(struct carrying *c, const struct buf *list, struct err *e)
 static int read_list(const struct repo *r, struct buf *list, struct err *e)
 {
 	const char *const argv[] = { "dirty", "--repo", r->path, "--list", "3", NULL };
-	struct git_run run = { .argv = argv, .n_fds = 1, .in = -1, .out = -1, .what = "looking for changes" };
+	struct git_run run = { .argv = argv,
+			       .n_fds = 1,
+			       .in = -1,
+			       .out = -1,
+			       .what = "looking for changes" };
 	autojson struct json_doc *answer = NULL;
 	autoclose int file = memfd_create("ohsandbox-changes", MFD_CLOEXEC);
 	struct owner_ids ids = { 0 };
@@ -241,7 +251,8 @@ static int read_list(const struct repo *r, struct buf *list, struct err *e)
 	return io_read_all(file, LIST_MAX, list, e);
 }
 
-int worktree_dirty(const struct plan *p, const struct base *b, int upper, uid_t uid, gid_t gid, struct err *e)
+int worktree_dirty(const struct plan *p, const struct base *b, int upper, uid_t uid, gid_t gid,
+		   struct err *e)
 {
 	autorepo struct repo r = REPO_CLOSED;
 	autobuf struct buf list = { .limit = LIST_MAX + 1 };
@@ -251,12 +262,17 @@ int worktree_dirty(const struct plan *p, const struct base *b, int upper, uid_t 
 	if (repo_open(p->request->path, p->request->trust_repo, &r, e) < 0)
 		return -e->code;
 	if (head_read(&r, NULL, &h, e) > 0 && !str_eq(h.commit, b->commit))
-		return err_code(e, EINVAL, "--dirty carries over what differs from HEAD (%.12s), not from %.12s: "
-				"leave --rev out", h.commit, b->commit);
+		return err_code(
+			e, EINVAL,
+			"--dirty carries over what differs from HEAD (%.12s), not from %.12s: "
+			"leave --rev out",
+			h.commit, b->commit);
 	if (read_list(&r, &list, e) < 0 || carry_all(&c, &list, e) < 0)
 		return -e->code;
 	if (c.skipped)
-		log_warn("%u changed or new paths of '%s' are not carried over (repositories in it, sockets, "
-			 "files that cannot be read)", c.skipped, r.path);
+		log_warn(
+			"%u changed or new paths of '%s' are not carried over (repositories in it, sockets, "
+			"files that cannot be read)",
+			c.skipped, r.path);
 	return (int)c.carried;
 }

@@ -24,8 +24,8 @@ static bool is_top(const char *path)
 	if (fstatat(dir, ".git", &st, 0) == 0)
 		return S_ISDIR(st.st_mode) || S_ISREG(st.st_mode);
 	return fstatat(dir, "HEAD", &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode) &&
-	       fstatat(dir, "objects", &st, 0) == 0 && S_ISDIR(st.st_mode) && fstatat(dir, "refs", &st, 0) == 0 &&
-	       S_ISDIR(st.st_mode);
+	       fstatat(dir, "objects", &st, 0) == 0 && S_ISDIR(st.st_mode) &&
+	       fstatat(dir, "refs", &st, 0) == 0 && S_ISDIR(st.st_mode);
 }
 
 int worktree_discover(const char *start, char **top, char **subdir, struct err *e)
@@ -39,9 +39,11 @@ int worktree_discover(const char *start, char **top, char **subdir, struct err *
 	while (!is_top(path)) {
 		slash = strrchr(path, '/');
 		if (!slash || str_eq(path, "/"))
-			return err_code(e, ENOENT,
-					"'%s' is in no git repository: name one with --repo, or a plain directory "
-					"with --dir", start);
+			return err_code(
+				e, ENOENT,
+				"'%s' is in no git repository: name one with --repo, or a plain directory "
+				"with --dir",
+				start);
 		slash[slash == path] = '\0';
 	}
 	n = strlen(path);

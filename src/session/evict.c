@@ -112,7 +112,8 @@ static int note_repo(int dir, const char *name, void *arg, struct err *e)
 	struct search *s = arg;
 
 	if (fd < 0)
-		return errno == ENOTDIR || errno == ENOENT ? 0 : err_errno(e, "open 'base/%s'", name);
+		return errno == ENOTDIR || errno == ENOENT ? 0
+							   : err_errno(e, "open 'base/%s'", name);
 	s->repo_id = name;
 	return strlen(name) == 16 ? store_each(fd, note_base, s, e) : 0;
 }
@@ -136,7 +137,8 @@ static bool may_go(const struct search *s, const struct found *f)
 	char what[128];
 
 	(void)snprintf(what, sizeof(what), "%s/%s", f->repo_id, f->commit);
-	return !f->gone && time(NULL) - f->used >= s->rest_s && !is_in_use(s, what) && !is_below_another(s, f);
+	return !f->gone && time(NULL) - f->used >= s->rest_s && !is_in_use(s, what) &&
+	       !is_below_another(s, f);
 }
 
 /* The user's repository forgets the base. It may be gone itself, or not be writable any more. */
@@ -154,7 +156,8 @@ static void unregister(int repo_dir, int base)
 	if (!tree || fstatat(base, "tree", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    io_read_file(repo_dir, "path", 4096, &path, &e) < 0)
 		return;
-	const char *const argv[] = { "unregister", "--repo", buf_str(&path), "--tree-path", tree, NULL };
+	const char *const argv[] = { "unregister",  "--repo", buf_str(&path),
+				     "--tree-path", tree,     NULL };
 	struct git_run run = { .argv = argv, .in = -1, .out = -1 };
 
 	if (geteuid() == 0) {
@@ -173,14 +176,17 @@ static int remove_part(int dir, const char *name, void *arg, struct err *e)
 
 	(void)arg;
 	/* "git-DIGEST" is ours and holds one directory of the owner's. */
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) && str_starts(name, "git")) {
-		autoclose int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+	    str_starts(name, "git")) {
+		autoclose int fd =
+			openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 		if (fd < 0)
 			return err_errno(e, "open '%s'", name);
 		if (store_remove_owned(fd, "layer", e) < 0)
 			return -e->code;
-		return unlinkat(dir, name, AT_REMOVEDIR) < 0 ? err_errno(e, "remove '%s'", name) : 0;
+		return unlinkat(dir, name, AT_REMOVEDIR) < 0 ? err_errno(e, "remove '%s'", name)
+							     : 0;
 	}
 	return store_remove_owned(dir, name, e);
 }
@@ -195,7 +201,8 @@ static int remove_base(const struct search *s, const struct found *f, struct err
 	(void)snprintf(path, sizeof(path), "base/%s", f->repo_id);
 	repo = openat(s->state, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	lock = repo < 0 ? -1 : openat(repo, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	base = lock < 0 ? -1 : openat(repo, f->commit, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	base = lock < 0 ? -1
+			: openat(repo, f->commit, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (base < 0)
 		return errno == ENOENT ? 0 : err_errno(e, "open '%s/%s'", path, f->commit);
 	if (flock(lock, LOCK_EX | LOCK_NB) < 0 || flock(base, LOCK_EX | LOCK_NB) < 0)
@@ -208,7 +215,9 @@ static int remove_base(const struct search *s, const struct found *f, struct err
 		return err_errno(e, "remove '%s/%s/ready'", path, f->commit);
 	if (store_each(base, remove_part, NULL, e) < 0)
 		return err_wrap(e, "'%s/%s'", path, f->commit);
-	return unlinkat(repo, f->commit, AT_REMOVEDIR) < 0 ? err_errno(e, "remove '%s/%s'", path, f->commit) : 1;
+	return unlinkat(repo, f->commit, AT_REMOVEDIR) < 0
+		       ? err_errno(e, "remove '%s/%s'", path, f->commit)
+		       : 1;
 }
 
 static struct found *oldest(const struct search *s)
@@ -255,11 +264,13 @@ static int look_at_layer(int dir, const char *name, void *arg, struct err *e)
 	struct stat st;
 
 	(void)e;
-	if (!str_starts(name, "git-") || strlen(name) >= sizeof(l->name) || fstatat(dir, name, &st, 0) < 0)
+	if (!str_starts(name, "git-") || strlen(name) >= sizeof(l->name) ||
+	    fstatat(dir, name, &st, 0) < 0)
 		return 0;
 	l->n++;
 	(void)snprintf(what, sizeof(what), "%s/%s/%s", l->base->repo_id, l->base->commit, name);
-	if (is_in_use(l->search, what) || time(NULL) - st.st_mtime < l->search->rest_s || (l->name[0] && st.st_mtime >= l->age))
+	if (is_in_use(l->search, what) || time(NULL) - st.st_mtime < l->search->rest_s ||
+	    (l->name[0] && st.st_mtime >= l->age))
 		return 0;
 	l->age = st.st_mtime;
 	memcpy(l->name, name, strlen(name) + 1);
@@ -333,7 +344,9 @@ static int tidy_repo(int dir, const char *name, void *arg, struct err *e)
 
 int worktree_evict(int state, uint64_t cap_bytes, struct err *e)
 {
-	struct search s = { .state = state, .in_use.limit = (size_t)16 << 20, .rest_s = cap_bytes ? REST_S : 0 };
+	struct search s = { .state = state,
+			    .in_use.limit = (size_t)16 << 20,
+			    .rest_s = cap_bytes ? REST_S : 0 };
 	autoclose int base = openat(state, "base", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int n;
 

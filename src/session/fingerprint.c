@@ -12,7 +12,7 @@
 #include "session/head.h"
 #include "session/owner.h"
 
-#define DEPTH_MAX 32	/* of directories below refs/ */
+#define DEPTH_MAX 32 /* of directories below refs/ */
 #define DIRS_MAX 100000
 
 static void add_stat(struct sha256 *s, const char *name, const struct stat *st)
@@ -36,7 +36,8 @@ static int add_file(struct sha256 *s, int dir, const char *name, struct err *e)
 
 /* The directory itself, then those below it. Its entries need no look: they come, go and change
  * by renames in it. */
-static int add_dir(struct sha256 *s, int at, const char *name, unsigned depth, unsigned *left, struct err *e)
+static int add_dir(struct sha256 *s, int at, const char *name, unsigned depth, unsigned *left,
+		   struct err *e)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	autodir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -44,15 +45,17 @@ static int add_dir(struct sha256 *s, int at, const char *name, unsigned depth, u
 	struct stat st;
 
 	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ?
-			       add_file(s, at, name, e) :
-			       err_errno(e, "open '%s' among the references", name);
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP
+			       ? add_file(s, at, name, e)
+			       : err_errno(e, "open '%s' among the references", name);
 	if (!dir) {
 		(void)close(fd);
 		return err_errno(e, "read '%s' among the references", name);
 	}
 	if (!depth || !--*left)
-		return err_code(e, E2BIG, "too many directories of references: 'git pack-refs --all' makes them one file");
+		return err_code(
+			e, E2BIG,
+			"too many directories of references: 'git pack-refs --all' makes them one file");
 	if (fstat(fd, &st) < 0)
 		return err_errno(e, "stat '%s' among the references", name);
 	add_stat(s, name, &st);

@@ -18,8 +18,8 @@ static void add_text(struct sha256 *s, const char *text)
 		sha256_add(s, text, strlen(text) + 1);
 }
 
-int gitdir_name(const struct plan *p, const struct repo *r, const struct head *h, const int *objects,
-		unsigned n_objects, char out[GITDIR_NAME_BYTES], struct err *e)
+int gitdir_name(const struct plan *p, const struct repo *r, const struct head *h,
+		const int *objects, unsigned n_objects, char out[GITDIR_NAME_BYTES], struct err *e)
 {
 	const uint8_t fixed[] = { GITDIR_FORMAT, p->reachable_objects, (uint8_t)n_objects };
 	char fingerprint[HEAD_FINGERPRINT_BYTES], hex[SHA256_HEX_BYTES];
@@ -47,7 +47,8 @@ int gitdir_name(const struct plan *p, const struct repo *r, const struct head *h
 	return 0;
 }
 
-int gitdir_arguments(const struct plan *p, const struct head *h, const char **argv, unsigned room, struct err *e)
+int gitdir_arguments(const struct plan *p, const struct head *h, const char **argv, unsigned room,
+		     struct err *e)
 {
 	const char *const pairs[][2] = {
 		{ "--ref", h->ref },

@@ -15,10 +15,11 @@
 
 /* The directory's name for this repository, head and plan, and the object directories (opened)
  * it borrows from. */
-must_check int gitdir_name(const struct plan *p, const struct repo *r, const struct head *h, const int *objects,
-			   unsigned n_objects, char out[GITDIR_NAME_BYTES], struct err *e);
+must_check int gitdir_name(const struct plan *p, const struct repo *r, const struct head *h,
+			   const int *objects, unsigned n_objects, char out[GITDIR_NAME_BYTES],
+			   struct err *e);
 
 /* The arguments that make ohsandbox-git write it; appended to argv, which ends in NULL. `room` is
  * argv's size. */
-must_check int gitdir_arguments(const struct plan *p, const struct head *h, const char **argv, unsigned room,
-				struct err *e);
+must_check int gitdir_arguments(const struct plan *p, const struct head *h, const char **argv,
+				unsigned room, struct err *e);

@@ -32,7 +32,8 @@ static bool take_ids(const struct owner_ids *ids)
 {
 	if (!ids || geteuid() != 0)
 		return true;
-	return setgroups(ids->n_groups, ids->groups) == 0 && setresgid(ids->gid, ids->gid, ids->gid) == 0 &&
+	return setgroups(ids->n_groups, ids->groups) == 0 &&
+	       setresgid(ids->gid, ids->gid, ids->gid) == 0 &&
 	       setresuid(ids->uid, ids->uid, ids->uid) == 0;
 }
 
@@ -61,8 +62,9 @@ static bool clean_signals(void)
 	return sigemptyset(&none) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0;
 }
 
-static void child(const struct git_run *run, char *const *argv, int program, int null, int answer, int complaint,
-		  pid_t parent)
+static __attribute__((noreturn)) void child(const struct git_run *run, char *const *argv,
+					    int program, int null, int answer, int complaint,
+					    pid_t parent)
 {
 	static char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL };
 	int want[GIT_RUN_FDS_MAX + 5], at[GIT_RUN_FDS_MAX + 5];
@@ -96,7 +98,8 @@ static void child(const struct git_run *run, char *const *argv, int program, int
 struct talk {
 	const struct git_run *run;
 	int answer, complaint;
-	struct buf line, said; /* the answer's last line so far; what it wrote to its standard error */
+	struct buf line,
+		said; /* the answer's last line so far; what it wrote to its standard error */
 	struct timespec started;
 	bool shown;
 };
@@ -119,7 +122,8 @@ static void show_progress(struct talk *t, const char *line)
 		return;
 	if (sscanf(line, "P %llu %llu", &done, &total) != 2)
 		return;
-	n = snprintf(text, sizeof(text), "\rohsandbox: %.120s: %llu of %llu \033[K", t->run->what, done, total);
+	n = snprintf(text, sizeof(text), "\rohsandbox: %.120s: %llu of %llu \033[K", t->run->what,
+		     done, total);
 	t->shown = true;
 	/* A terminal that is gone leaves nobody to tell. */
 	if (write(STDERR_FILENO, text, (size_t)n) < 0)
@@ -131,7 +135,8 @@ static void take_lines(struct talk *t)
 {
 	char *end;
 
-	while (t->line.len && t->line.data[0] == 'P' && (end = memchr(t->line.data, '\n', t->line.len))) {
+	while (t->line.len && t->line.data[0] == 'P' &&
+	       (end = memchr(t->line.data, '\n', t->line.len))) {
 		size_t used = (size_t)(end - t->line.data) + 1;
 
 		*end = '\0';
@@ -148,7 +153,9 @@ static int drain(int fd, struct buf *into, size_t max, struct err *e)
 	ssize_t n = read(fd, chunk, sizeof(chunk));
 
 	if (n < 0)
-		return errno == EINTR || errno == EAGAIN ? 1 : err_errno(e, "read the answer of ohsandbox-git");
+		return errno == EINTR || errno == EAGAIN
+			       ? 1
+			       : err_errno(e, "read the answer of ohsandbox-git");
 	if (into->len + (size_t)n <= max)
 		buf_add(into, chunk, (size_t)n);
 	else if (max != COMPLAINT_MAX)
@@ -158,7 +165,8 @@ static int drain(int fd, struct buf *into, size_t max, struct err *e)
 
 static int listen_to(struct talk *t, struct err *e)
 {
-	struct pollfd p[] = { { .fd = t->answer, .events = POLLIN }, { .fd = t->complaint, .events = POLLIN } };
+	struct pollfd p[] = { { .fd = t->answer, .events = POLLIN },
+			      { .fd = t->complaint, .events = POLLIN } };
 	int n;
 
 	while (p[0].fd >= 0) {
@@ -191,8 +199,8 @@ static int reported_error(const struct json *error, struct err *e)
 {
 	const struct json *code = json_get(error, "code"), *text = json_get(error, "text");
 
-	if (!code || code->type != JSON_INT || code->integer <= 0 || code->integer > 4095 || !text ||
-	    text->type != JSON_STRING)
+	if (!code || code->type != JSON_INT || code->integer <= 0 || code->integer > 4095 ||
+	    !text || text->type != JSON_STRING)
 		return err_code(e, EPROTO, "ohsandbox-git failed without saying why");
 	return err_code(e, (int)code->integer, "%s", text->string.bytes);
 }
@@ -207,8 +215,10 @@ static int read_answer(struct talk *t, int status, struct json_doc **answer, str
 		for (size_t i = 0; i < t->said.len; i++)
 			if (t->said.data[i] == '\n')
 				t->said.data[i] = ' ';
-		return err_code(e, EPROTO, "ohsandbox-git ended with status %d and no answer: %.200s",
-				WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), buf_str(&t->said));
+		return err_code(e, EPROTO,
+				"ohsandbox-git ended with status %d and no answer: %.200s",
+				WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+				buf_str(&t->said));
 	}
 	if (json_parse(t->line.data, t->line.len, &limits, &doc, e) < 0)
 		return err_wrap(e, "answer of ohsandbox-git");
@@ -243,8 +253,8 @@ int git_finish(struct git_job *job, struct json_doc **answer, struct err *e)
 	return r;
 }
 
-static int start(const struct git_run *run, int program, int null, const int answer[2], const int complaint[2],
-		 struct err *e)
+static int start(const struct git_run *run, int program, int null, const int answer[2],
+		 const int complaint[2], struct err *e)
 {
 	const char *argv[ARGS_MAX] = { "ohsandbox-git" };
 	pid_t me = getpid(), pid;
@@ -287,7 +297,7 @@ int git_start(const struct git_run *run, struct git_job *out, struct err *e)
 	pid = start(run, program, null, a, c, e);
 	(void)close(a[1]);
 	(void)close(c[1]);
-	*out = (struct git_job){ .run = run, .pid = pid, .answer = a[0], .complaint = c[0] };
+	*out = (struct git_job) { .run = run, .pid = pid, .answer = a[0], .complaint = c[0] };
 	if (pid > 0)
 		return 0;
 	(void)close(a[0]);
@@ -297,7 +307,7 @@ int git_start(const struct git_run *run, struct git_job *out, struct err *e)
 
 int git_run(const struct git_run *run, struct json_doc **answer, struct err *e)
 {
-	struct git_job job;
+	struct git_job job = { .answer = -1, .complaint = -1 };
 
 	return git_start(run, &job, e) < 0 ? -e->code : git_finish(&job, answer, e);
 }

@@ -20,12 +20,12 @@
 #define GIT_RUN_FDS_MAX 28
 
 struct git_run {
-	const char *const *argv; /* behind the program's name; NULL-terminated */
+	const char *const *argv;     /* behind the program's name; NULL-terminated */
 	const struct owner_ids *ids; /* NULL: the caller's */
-	int fds[GIT_RUN_FDS_MAX]; /* it finds them from 3 on */
+	int fds[GIT_RUN_FDS_MAX];    /* it finds them from 3 on */
 	unsigned n_fds;
-	int in, out;		  /* its standard input, and output beside the answer; -1: /dev/null */
-	const char *what;	  /* shown with the progress: "laying the base of 1234abcd" */
+	int in, out;	  /* its standard input, and output beside the answer; -1: /dev/null */
+	const char *what; /* shown with the progress: "laying the base of 1234abcd" */
 };
 
 #define GIT_RUN_FD(i) (3 + (i))

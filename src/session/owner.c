@@ -26,7 +26,7 @@ static bool keep_groups(struct owner_saved *saved)
 
 int owner_enter(uid_t uid, struct owner_saved *saved, struct err *e)
 {
-	*saved = (struct owner_saved){ 0 };
+	*saved = (struct owner_saved) { 0 };
 	if (uid == 0 || geteuid() != 0)
 		return 0;
 	if (!keep_groups(saved)) {
@@ -47,7 +47,8 @@ int owner_enter(uid_t uid, struct owner_saved *saved, struct err *e)
 	if ((uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == NOGROUP)
 		return 0;
 	owner_leave(saved);
-	return err_code(e, EPERM, "cannot act as uid %u: it does not exist in this user namespace", uid);
+	return err_code(e, EPERM, "cannot act as uid %u: it does not exist in this user namespace",
+			uid);
 }
 
 void owner_leave(struct owner_saved *saved)
@@ -139,5 +140,5 @@ int owner_lookup(uid_t uid, struct owner_ids *out, struct err *e)
 void owner_ids_clear(struct owner_ids *ids)
 {
 	free(ids->groups);
-	*ids = (struct owner_ids){ 0 };
+	*ids = (struct owner_ids) { 0 };
 }

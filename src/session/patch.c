@@ -37,8 +37,8 @@ int patch_new(bool summary, int out, struct patch **result, struct err *e)
 	}
 	p->argv[0] = "patch";
 	p->argv[1] = summary ? "--summary" : NULL;
-	p->nobody = (struct owner_ids){ .uid = NOBODY, .gid = NOBODY };
-	p->run = (struct git_run){ .argv = p->argv, .in = ends[1], .out = out };
+	p->nobody = (struct owner_ids) { .uid = NOBODY, .gid = NOBODY };
+	p->run = (struct git_run) { .argv = p->argv, .in = ends[1], .out = out };
 	p->run.ids = geteuid() == 0 ? &p->nobody : NULL;
 	r = git_start(&p->run, &p->job, e);
 	(void)close(ends[1]);
@@ -109,13 +109,18 @@ static int measure(mode_t mode, int fd, const char *link, struct side *s, struct
 {
 	struct stat st;
 
-	*s = (struct side){ .fd = -1 };
+	*s = (struct side) { .fd = -1 };
 	if (link) {
-		*s = (struct side){ .mode = 0120000, .size = strlen(link), .fd = -1, .link = link };
+		*s = (struct side) { .mode = 0120000,
+				     .size = strlen(link),
+				     .fd = -1,
+				     .link = link };
 	} else if (fd >= 0 && S_ISREG(mode)) {
 		if (fstat(fd, &st) < 0)
 			return err_errno(e, "stat a changed file");
-		*s = (struct side){ .mode = mode & 0100 ? 0100755 : 0100644, .size = (uint64_t)st.st_size, .fd = fd };
+		*s = (struct side) { .mode = mode & 0100 ? 0100755 : 0100644,
+				     .size = (uint64_t)st.st_size,
+				     .fd = fd };
 	}
 	return 0;
 }
@@ -136,14 +141,16 @@ int patch_add(struct patch *p, const struct change *c, struct err *e)
 	if (strlen(c->path) >= NAME_MAX_BYTES)
 		return err_code(e, ENAMETOOLONG, "'%.60s...' is too long a path to show", c->path);
 	if (measure(c->mode_before, c->before, c->link_before, &before, e) < 0 ||
-	    measure(c->kind == CHANGE_DELETED ? 0 : c->mode, c->after, c->link_after, &after, e) < 0)
+	    measure(c->kind == CHANGE_DELETED ? 0 : c->mode, c->after, c->link_after, &after, e) <
+		    0)
 		return err_wrap(e, "'%.200s'", c->path);
 	if (!before.mode && !after.mode)
 		return 0;
-	n = snprintf(numbers, sizeof(numbers), "%o %llu %o %llu", before.mode, (unsigned long long)before.size,
-		     after.mode, (unsigned long long)after.size);
-	if (send_all(p, c->path, strlen(c->path) + 1, e) < 0 || send_all(p, numbers, (size_t)n + 1, e) < 0 ||
-	    send_side(p, &before, e) < 0 || send_side(p, &after, e) < 0)
+	n = snprintf(numbers, sizeof(numbers), "%o %llu %o %llu", before.mode,
+		     (unsigned long long)before.size, after.mode, (unsigned long long)after.size);
+	if (send_all(p, c->path, strlen(c->path) + 1, e) < 0 ||
+	    send_all(p, numbers, (size_t)n + 1, e) < 0 || send_side(p, &before, e) < 0 ||
+	    send_side(p, &after, e) < 0)
 		return err_wrap(e, "'%.200s'", c->path);
 	return 0;
 }

@@ -22,12 +22,15 @@ bool git_ref_ok(const char *name)
 {
 	size_t n = strlen(name);
 
-	if (!n || n >= GIT_REF_MAX || name[0] == '/' || name[0] == '-' || name[n - 1] == '/' || name[n - 1] == '.')
+	if (!n || n >= GIT_REF_MAX || name[0] == '/' || name[0] == '-' || name[n - 1] == '/' ||
+	    name[n - 1] == '.')
 		return false;
-	if (strstr(name, "..") || strstr(name, "//") || strstr(name, "@{") || strstr(name, "/.") || name[0] == '.')
+	if (strstr(name, "..") || strstr(name, "//") || strstr(name, "@{") || strstr(name, "/.") ||
+	    name[0] == '.')
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)name[i] <= 0x20 || name[i] == 0x7f || strchr("~^:?*[\\", name[i]))
+		if ((unsigned char)name[i] <= 0x20 || name[i] == 0x7f ||
+		    strchr("~^:?*[\\", name[i]))
 			return false;
 	return !str_ends(name, ".lock");
 }
@@ -35,7 +38,8 @@ bool git_ref_ok(const char *name)
 int git_read_small(int dir, const char *path, char *text, size_t size)
 {
 	/* Not blocking: it may be a fifo. */
-	autoclose int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	autoclose int fd =
+		openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	ssize_t n;
 

@@ -26,7 +26,8 @@ static int scan_window(const char *text, size_t len, const char *name, char id[G
 	while ((hit = memmem(from, len - (size_t)(from - text), pattern, n))) {
 		size_t digits = 0;
 
-		while (digits < GIT_ID_MAX && hit - digits > text && hit[-1 - (ssize_t)digits] != '\n')
+		while (digits < GIT_ID_MAX && hit - digits > text &&
+		       hit[-1 - (ssize_t)digits] != '\n')
 			digits++;
 		memcpy(id, hit - digits, digits);
 		id[digits] = '\0';

@@ -67,9 +67,11 @@ static int open_parts(struct repo *r, mode_t dotgit, const char *path, struct er
 	if (faccessat(r->git, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW | AT_EACCESS) < 0 ||
 	    faccessat(r->common, "objects", F_OK, AT_EACCESS) < 0) {
 		if (errno == ENOENT || errno == ENOTDIR)
-			return err_code(e, ENOENT,
-					"'%s' is not a git repository: name one with --repo, or a plain "
-					"directory with --dir", path);
+			return err_code(
+				e, ENOENT,
+				"'%s' is not a git repository: name one with --repo, or a plain "
+				"directory with --dir",
+				path);
 		return err_errno(e, "look into the git directory of '%s'", path);
 	}
 	return 0;
@@ -81,8 +83,10 @@ static int check_owner(const struct repo *r, bool trust, const char *path, struc
 
 	if (me == 0 || r->owner == me || trust)
 		return 0;
-	return err_code(e, EPERM, "repository '%s' belongs to uid %u, not to you: if you trust it, add --trust-repo",
-			path, r->owner);
+	return err_code(
+		e, EPERM,
+		"repository '%s' belongs to uid %u, not to you: if you trust it, add --trust-repo",
+		path, r->owner);
 }
 
 /* Who made it and where: another repository at the same place must not find this one's bases. */
@@ -190,7 +194,8 @@ static int add_alternates(int *fds, int i, int n, int max, struct err *e)
 	if (len == -ENOENT)
 		return n;
 	if (len < 0)
-		return err_code(e, -len, "read the list of borrowed objects 'info/alternates': %s", strerror(-len));
+		return err_code(e, -len, "read the list of borrowed objects 'info/alternates': %s",
+				strerror(-len));
 	while ((line = strsep(&rest, "\n"))) {
 		autoclose int fd = -1;
 
@@ -200,7 +205,9 @@ static int add_alternates(int *fds, int i, int n, int max, struct err *e)
 		if (fd < 0 || is_known(fds, n, fd))
 			continue;
 		if (n == max)
-			return err_code(e, E2BIG, "objects are borrowed from more than %d directories", max - 1);
+			return err_code(e, E2BIG,
+					"objects are borrowed from more than %d directories",
+					max - 1);
 		fds[n++] = take_fd(&fd);
 	}
 	return n;

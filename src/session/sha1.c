@@ -13,21 +13,22 @@ static inline uint32_t rotate(uint32_t x, unsigned n)
 
 /* The message's words, sixteen at a time in a ring. */
 #define FIRST(t) (w[t] = be32toh(w[t]))
-#define LATER(t) \
-	(w[(t)&15] = rotate(w[((t) + 13) & 15] ^ w[((t) + 8) & 15] ^ w[((t) + 2) & 15] ^ w[(t)&15], 1))
+#define LATER(t)             \
+	(w[(t)&15] = rotate( \
+		 w[((t) + 13) & 15] ^ w[((t) + 8) & 15] ^ w[((t) + 2) & 15] ^ w[(t)&15], 1))
 
 #define CHOICE(b, c, d) ((d) ^ ((b) & ((c) ^ (d))))
 #define PARITY(b, c, d) ((b) ^ (c) ^ (d))
 #define MAJORITY(b, c, d) (((b) & (c)) | ((d) & ((b) | (c))))
 
-#define STEP(f, k, word, a, b, c, d, e)                       \
-	do {                                                  \
+#define STEP(f, k, word, a, b, c, d, e)                          \
+	do {                                                     \
 		(e) += rotate(a, 5) + f(b, c, d) + (k) + (word); \
-		(b) = rotate(b, 30);                          \
+		(b) = rotate(b, 30);                             \
 	} while (0)
 
-#define FIVE(f, k, word, t)                             \
-	do {                                            \
+#define FIVE(f, k, word, t)                               \
+	do {                                              \
 		STEP(f, k, word((t) + 0), a, b, c, d, e); \
 		STEP(f, k, word((t) + 1), e, a, b, c, d); \
 		STEP(f, k, word((t) + 2), d, e, a, b, c); \
@@ -35,9 +36,9 @@ static inline uint32_t rotate(uint32_t x, unsigned n)
 		STEP(f, k, word((t) + 4), b, c, d, e, a); \
 	} while (0)
 
-#define TWENTY(f, k, t)                \
-	do {                           \
-		FIVE(f, k, LATER, t);      \
+#define TWENTY(f, k, t)                      \
+	do {                                 \
+		FIVE(f, k, LATER, t);        \
 		FIVE(f, k, LATER, (t) + 5);  \
 		FIVE(f, k, LATER, (t) + 10); \
 		FIVE(f, k, LATER, (t) + 15); \
@@ -69,7 +70,8 @@ static void take_block(uint32_t state[5], const uint8_t *bytes)
 
 void sha1_init(struct sha1 *s)
 {
-	*s = (struct sha1){ .state = { 0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0 } };
+	*s = (struct sha1) { .state = { 0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476,
+					0xc3d2e1f0 } };
 }
 
 void sha1_add(struct sha1 *s, const void *bytes, size_t len)

@@ -30,8 +30,8 @@ int store_open(int state, const char *repo_id, const char *commit, struct err *e
 	if (fd < 0)
 		return err_errno(e, "open '%s'", path);
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? err_code(e, EBUSY, "'%s' is being evicted", path) :
-					      err_errno(e, "lock '%s'", path);
+		return errno == EWOULDBLOCK ? err_code(e, EBUSY, "'%s' is being evicted", path)
+					    : err_errno(e, "lock '%s'", path);
 	return take_fd(&fd);
 }
 
@@ -50,7 +50,8 @@ static bool parse_ready(char *text, struct ready *r)
 	r->bytes = bytes;
 	r->entries = entries;
 	while (rest && (line = strsep(&rest, "\n"))) {
-		if (!str_starts(line, "tree ") || !git_id_ok(line + 5) || r->n_trees == STORE_DEPTH_MAX)
+		if (!str_starts(line, "tree ") || !git_id_ok(line + 5) ||
+		    r->n_trees == STORE_DEPTH_MAX)
 			return false;
 		memcpy(r->trees[r->n_trees++], line + 5, strlen(line + 5) + 1);
 	}
@@ -73,7 +74,8 @@ int store_write_ready(int base, const struct ready *r, struct err *e)
 	autobuf struct buf text = { 0 };
 
 	buf_puts(&text, HEADER);
-	buf_printf(&text, "bytes %llu entries %llu\n", (unsigned long long)r->bytes, (unsigned long long)r->entries);
+	buf_printf(&text, "bytes %llu entries %llu\n", (unsigned long long)r->bytes,
+		   (unsigned long long)r->entries);
 	for (unsigned i = 0; i < r->n_trees; i++)
 		buf_printf(&text, "tree %s\n", r->trees[i]);
 	if (buf_check(&text, e) < 0)
@@ -91,7 +93,8 @@ void store_touch(int base)
 	(void)utimensat(base, "ready", NULL, 0);
 }
 
-int store_each(int dir, int (*each)(int dir, const char *name, void *arg, struct err *e), void *arg, struct err *e)
+int store_each(int dir, int (*each)(int dir, const char *name, void *arg, struct err *e), void *arg,
+	       struct err *e)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *list = fd >= 0 ? fdopendir(fd) : NULL;

@@ -14,7 +14,8 @@
 
 /* What "ready" says. */
 struct ready {
-	char trees[STORE_DEPTH_MAX][GIT_ID_MAX + 1]; /* commits whose trees make up the base, uppermost first */
+	char trees[STORE_DEPTH_MAX]
+		  [GIT_ID_MAX + 1]; /* commits whose trees make up the base, uppermost first */
 	unsigned n_trees;
 	uint64_t bytes, entries; /* of the uppermost tree alone */
 };
@@ -36,5 +37,5 @@ void store_touch(int base);
 must_check int store_remove_owned(int dir, const char *name, struct err *e);
 
 /* Call `each` for every name in a directory but "." and ".."; stops at a negative answer. */
-must_check int store_each(int dir, int (*each)(int dir, const char *name, void *arg, struct err *e), void *arg,
-			  struct err *e);
+must_check int store_each(int dir, int (*each)(int dir, const char *name, void *arg, struct err *e),
+			  void *arg, struct err *e);

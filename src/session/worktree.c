@@ -43,7 +43,8 @@ static int open_objects(const struct plan *p, const struct repo *r, struct base 
 	int n;
 
 	if (p->reachable_objects) {
-		b->object_fds[0] = openat(b->lock, "objects", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		b->object_fds[0] =
+			openat(b->lock, "objects", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (b->object_fds[0] < 0)
 			return errno == ENOENT ? 0 : err_errno(e, "open the pack of the base");
 		n = 1;
@@ -62,7 +63,8 @@ static int open_objects(const struct plan *p, const struct repo *r, struct base 
 }
 
 /* The git layer, then the trees. 0 when the git layer is not there yet. */
-static int name_layers(const struct repo *r, const struct ready *ready, const char *git, struct base *b, struct err *e)
+static int name_layers(const struct repo *r, const struct ready *ready, const char *git,
+		       struct base *b, struct err *e)
 {
 	autofree char *dir = fs_path_of(b->lock, e);
 	char *repo_dir_end;
@@ -83,7 +85,8 @@ static int name_layers(const struct repo *r, const struct ready *ready, const ch
 	return 1;
 }
 
-static int fill(const struct plan *p, const struct repo *r, const struct head *h, struct base *b, struct err *e)
+static int fill(const struct plan *p, const struct repo *r, const struct head *h, struct base *b,
+		struct err *e)
 {
 	char git[GITDIR_NAME_BYTES];
 	struct ready ready;
@@ -109,8 +112,8 @@ static int fill(const struct plan *p, const struct repo *r, const struct head *h
 	return n;
 }
 
-int worktree_try(const struct plan *p, int state, const struct repo *r, const struct head *h, struct base *out,
-		 struct err *e)
+int worktree_try(const struct plan *p, int state, const struct repo *r, const struct head *h,
+		 struct base *out, struct err *e)
 {
 	struct base b = BASE_NONE;
 	int n;

@@ -26,17 +26,19 @@
 struct base {
 	char repo_id[17];
 	char commit[65];
-	char *layers[MOUNT_LOWERS_MAX];	 /* absolute, uppermost first; the git directory's is the first */
+	char *layers
+		[MOUNT_LOWERS_MAX]; /* absolute, uppermost first; the git directory's is the first */
 	unsigned n_layers;
-	uid_t owner;			 /* of the files, and of the repository */
+	uid_t owner; /* of the files, and of the repository */
 	gid_t group;
 	char *objects[BASE_OBJECTS_MAX]; /* mounted read-only at /run/ohsandbox/objects/N */
-	int object_fds[BASE_OBJECTS_MAX]; /* the same, opened as the owner: mount these, not the paths */
+	int object_fds
+		[BASE_OBJECTS_MAX]; /* the same, opened as the owner: mount these, not the paths */
 	unsigned n_objects;
-	int lock;			 /* shared, against eviction: keep it until the record names the layers */
+	int lock; /* shared, against eviction: keep it until the record names the layers */
 };
 
-#define BASE_NONE ((struct base){ .lock = -1 })
+#define BASE_NONE ((struct base) { .lock = -1 })
 
 /* Find the base of plan->request's repository and revision. 1: found, and nothing but a few small
  * files was read; 0: it must be made (*out holds nothing). `state` is STATE. */
@@ -53,8 +55,8 @@ must_check int worktree_discover(const char *start, char **top, char **subdir, s
 
 /* Carry what `git status` would report (modified, added, untracked, deleted) over into the upper
  * layer, by content, owned by uid and gid. Returns how many paths. */
-must_check int worktree_dirty(const struct plan *p, const struct base *b, int upper, uid_t uid, gid_t gid,
-			      struct err *e);
+must_check int worktree_dirty(const struct plan *p, const struct base *b, int upper, uid_t uid,
+			      gid_t gid, struct err *e);
 
 /* Does the user's work tree hold tracked files that differ from the index? Looks for at most
  * `budget_us` and never longer: 1 when one was seen, 0 when none was or the time was over. */

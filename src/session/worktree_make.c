@@ -88,7 +88,8 @@ static int open_index(struct making *m, bool anew, struct err *e)
 
 	if (anew && unlinkat(m->commit, "index", 0) < 0 && errno != ENOENT)
 		return err_errno(e, "remove an unfinished index");
-	fd = openat(m->commit, "index", (anew ? O_CREAT | O_EXCL : 0) | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0644);
+	fd = openat(m->commit, "index",
+		    (anew ? O_CREAT | O_EXCL : 0) | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return err_errno(e, "open the index of the base");
 	if (anew && geteuid() == 0 && fchown(fd, m->ids.uid, m->ids.gid) < 0)
@@ -129,8 +130,9 @@ static int prepare_pack(struct making *m, struct places *at, struct err *e)
 {
 	if (!m->plan->reachable_objects)
 		return 0;
-	at->pack = m->pack ? make_owned(m, m->commit, "objects.new", e) :
-			     openat(m->commit, "objects", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	at->pack = m->pack ? make_owned(m, m->commit, "objects.new", e)
+			   : openat(m->commit, "objects",
+				    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (at->pack < 0)
 		return m->pack ? at->pack : err_errno(e, "open the pack of the base");
 	return add_fd(m, "--pack", NULL, at->pack, e);
@@ -226,13 +228,15 @@ static uint64_t answer_number(const struct json_doc *answer, const char *key)
 {
 	const struct json *value = json_get(json_root(answer), key);
 
-	return value && value->type == JSON_INT && value->integer > 0 ? (uint64_t)value->integer : 0;
+	return value && value->type == JSON_INT && value->integer > 0 ? (uint64_t)value->integer
+								      : 0;
 }
 
 /* The base's own tree, then those of the base it was laid over. */
 static int finish_tree(struct making *m, const struct json_doc *answer, struct err *e)
 {
-	struct ready r = { .n_trees = 1, .bytes = answer_number(answer, "bytes"),
+	struct ready r = { .n_trees = 1,
+			   .bytes = answer_number(answer, "bytes"),
 			   .entries = answer_number(answer, "entries") };
 	const struct json *over = json_get(json_root(answer), "over");
 	const struct ready *below;
@@ -241,7 +245,8 @@ static int finish_tree(struct making *m, const struct json_doc *answer, struct e
 	if (over && over->type == JSON_STRING) {
 		below = candidates_get(&m->over, over->string.bytes);
 		if (!below)
-			return err_code(e, EPROTO, "ohsandbox-git laid the base over one it was not given");
+			return err_code(e, EPROTO,
+					"ohsandbox-git laid the base over one it was not given");
 		for (unsigned i = 0; i < below->n_trees; i++)
 			memcpy(r.trees[r.n_trees++], below->trees[i], sizeof(r.trees[0]));
 	}
@@ -332,7 +337,8 @@ static int open_repo_dir(int state, const struct repo *r, int *lock, struct err 
 			return err_errno(e, "stat the lock of the bases of '%s'", r->path);
 		if (!st.st_nlink)
 			continue;
-		if (!is_there(dir, "path") && io_replace_file(dir, "path", r->path, strlen(r->path), 0600, e) < 0)
+		if (!is_there(dir, "path") &&
+		    io_replace_file(dir, "path", r->path, strlen(r->path), 0600, e) < 0)
 			return -e->code;
 		return take_fd(&dir);
 	}
@@ -340,13 +346,18 @@ static int open_repo_dir(int state, const struct repo *r, int *lock, struct err 
 }
 
 /* With the lock held. References may change while we look at them: then once more. */
-static int make_all(const struct plan *p, int state, const struct repo *r, const struct head *h, int dir,
-		    struct base *out, struct err *e)
+static int make_all(const struct plan *p, int state, const struct repo *r, const struct head *h,
+		    int dir, struct base *out, struct err *e)
 {
 	int n = worktree_try(p, state, r, h, out, e);
 
 	for (int i = 0; n == 0 && i < TRIES; i++) {
-		struct making m = { .plan = p, .repo = r, .head = h, .state = state, .dir = dir, .commit = -1 };
+		struct making m = { .plan = p,
+				    .repo = r,
+				    .head = h,
+				    .state = state,
+				    .dir = dir,
+				    .commit = -1 };
 
 		n = owner_lookup(r->owner, &m.ids, e);
 		if (n == 0)
@@ -362,13 +373,18 @@ static int make_all(const struct plan *p, int state, const struct repo *r, const
 		auto_close(&m.commit);
 	}
 	if (n == 0)
-		return err_code(e, EAGAIN, "the references of '%s' change faster than they can be read: try again", r->path);
+		return err_code(
+			e, EAGAIN,
+			"the references of '%s' change faster than they can be read: try again",
+			r->path);
 	return n;
 }
 
 static int resolve(const struct repo *r, const char *rev, struct head *out, struct err *e)
 {
-	const char *const argv[] = { "resolve", "--repo", r->path, "--rev", rev ? rev : "HEAD", NULL };
+	const char *const argv[] = {
+		"resolve", "--repo", r->path, "--rev", rev ? rev : "HEAD", NULL
+	};
 	struct git_run run = { .argv = argv, .in = -1, .out = -1 };
 	autojson struct json_doc *answer = NULL;
 	struct owner_ids ids = { 0 };
@@ -390,7 +406,7 @@ static int resolve(const struct repo *r, const char *rev, struct head *out, stru
 		return -e->code;
 	if (!git_id_ok(commit) || (ref[0] && !git_ref_ok(ref)))
 		return err_code(e, EPROTO, "ohsandbox-git answers with no commit");
-	*out = (struct head){ 0 };
+	*out = (struct head) { 0 };
 	memcpy(out->commit, commit, strlen(commit) + 1);
 	memcpy(out->ref, ref, strlen(ref) + 1);
 	return 0;
