@@ -44,6 +44,14 @@ enum {
 	MOUNT_PUBLIC = 1 << 5,	 /* a lower of the host's: what not everybody may read is hidden */
 };
 
+/* The executor's processes, in the session's pid namespace. The server is init's first child: 2 as
+ * root; 3 for an ordinary user, where the session's user namespace was made by a process inside. */
+enum {
+	INSIDE_PID_INIT = 1,
+	INSIDE_PID_SERVER = 2,
+	INSIDE_PID_SERVER_LAST = 3,
+};
+
 #define MOUNT_LOWERS_MAX 60
 
 struct mount_step {

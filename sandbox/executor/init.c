@@ -23,6 +23,7 @@
 #include "sandbox/executor/server.h"
 #include "sandbox/executor/shed.h"
 #include "sandbox/executor/start.h"
+#include "sandbox/inside.h"
 
 #define CHILDREN_MAX 1024 /* started and not yet reaped, for both askers together */
 #define REAP_BATCH 256	  /* then others get their turn: orphans may come without end */
@@ -439,6 +440,9 @@ static int fork_server(struct init *i, const struct init_fds *fds, struct err *e
 	}
 	(void)close(theirs);
 	i->ask[SERVER].fd = ours;
+	/* With one id for all it is the workload's filter that keeps signals from it, by this number. */
+	if (i->boot->single_id && i->server > INSIDE_PID_SERVER_LAST)
+		return err_code(e, EPROTO, "init: the server is process %d", (int)i->server);
 	if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0)
 		return err_errno(e, "init: server link");
 	return 0;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* filter_walls.c - what the workload's filter refuses whatever its policy says, row by row.
  *
- * The executor is pid 1 (init) and pid 2 (server) of the session's pid namespace. */
+ * The executor is pid 1 (init) and pid 2 or 3 (server; see sandbox/inside.h) of the session's pid
+ * namespace. */
+#include <assert.h>
 #include <linux/ioprio.h>
 #include <linux/sched.h>
 #include <stdint.h>
@@ -10,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "plan/filter.h"
+#include "sandbox/inside.h"
 
 #define ANY_NAMESPACE                                                                            \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | (uint64_t)CLONE_NEWUSER | \
@@ -21,6 +24,8 @@
 #define IS(i, v) { .index = (i), .op = SECCOMP_MASKED_EQ, .value = (uint32_t)(v), .mask = UINT32_MAX }
 #define NONE_OF(i, bits) { .index = (i), .op = SECCOMP_MASKED_EQ, .value = 0, .mask = (bits) }
 #define TYPE(i, v) { .index = (i), .op = SECCOMP_MASKED_EQ, .value = (v), .mask = UINT32_MAX & ~SOCK_FLAGS }
+/* Either pid that the server may have: they differ in the last bit. */
+#define SERVER(i) { .index = (i), .op = SECCOMP_MASKED_EQ, .value = INSIDE_PID_SERVER, .mask = UINT32_MAX & ~1u }
 /* All 64: where the rule refuses, more than zero in any of them may as well be refused. */
 #define NOT_ZERO(i) { .index = (i), .op = SECCOMP_NE, .value = 0, .mask = UINT64_MAX }
 
@@ -44,7 +49,7 @@ enum { PROTO_ICMP = 1, PROTO_TCP = 6, PROTO_UDP = 17, PROTO_ICMPV6 = 58, PROTO_R
 /* Of fcntl and ioctl: who gets SIGIO, and what signal that is. */
 enum { SETOWN = 8, SETSIG = 10, SETOWN_EX = 15, FILE_SETOWN = 0x8901, SOCKET_SETOWN = 0x8902 };
 
-enum { INIT_PID = 1, SERVER_PID = 2 };
+static_assert(INSIDE_PID_SERVER == 2 && INSIDE_PID_SERVER_LAST == 3, "SERVER() means these two");
 
 /* clang-format off */
 static const struct filter_wall walls[] = {
@@ -68,8 +73,9 @@ static const struct filter_wall walls[] = {
 	REFUSE("sched_setscheduler sched_setparam sched_setattr", EPERM,
 	       "the executor would never run again", NOT_ZERO(0)),
 	REFUSE("sched_setaffinity", EPERM,
-	       "the executor stays where it is; threads pin themselves by their number", IS(0, INIT_PID)),
-	REFUSE("sched_setaffinity", EPERM, "the same", IS(0, SERVER_PID)),
+	       "the executor stays where it is; threads pin themselves by their number", IS(0, INSIDE_PID_INIT)),
+	REFUSE("sched_setaffinity", EPERM, "the same", IS(0, INSIDE_PID_SERVER)),
+	REFUSE_ONE_ID("sched_setaffinity", "the same", IS(0, INSIDE_PID_SERVER_LAST)),
 	REFUSE("setpriority", EPERM, "the executor keeps its priority", NOT_ZERO(1)),
 	REFUSE("setpriority", EPERM, "the executor may be of the same user", IS(0, PRIO_USER)),
 	REFUSE("ioprio_set", EPERM, "the executor keeps its priority", NOT_ZERO(1)),
@@ -97,14 +103,15 @@ static const struct filter_wall walls[] = {
 	SOCKETPAIR(SOCK_SEQPACKET, "the same"),
 
 	/* With one id the kernel lets the workload signal the server; init it protects by itself. */
-	REFUSE_ONE_ID("kill", "the server", IS(0, SERVER_PID)),
-	REFUSE_ONE_ID("kill", "the server's process group", IS(0, -SERVER_PID)),
+	REFUSE_ONE_ID("kill", "the server", SERVER(0)),
+	REFUSE_ONE_ID("kill", "the server's process group", IS(0, -INSIDE_PID_SERVER)),
+	REFUSE_ONE_ID("kill", "the same", IS(0, -INSIDE_PID_SERVER_LAST)),
 	REFUSE_ONE_ID("kill", "everybody, so the server too", IS(0, -1)),
 	REFUSE_ONE_ID("tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_open", "the server",
-		      IS(0, SERVER_PID)),
-	REFUSE_ONE_ID("tgkill rt_tgsigqueueinfo", "the server", IS(1, SERVER_PID)),
+		      SERVER(0)),
+	REFUSE_ONE_ID("tgkill rt_tgsigqueueinfo", "the server", SERVER(1)),
 	ROW(SECCOMP_REFUSE, "pidfd_send_signal", ENOSYS, FILTER_SINGLE_ID,
-	    "a descriptor says no number; /proc/2 opened is one of the server"),
+	    "a descriptor says no number; /proc/3 opened is one of the server"),
 	REFUSE_ONE_ID("fcntl", "the kernel would send the signal", IS(1, SETOWN)),
 	REFUSE_ONE_ID("fcntl", "the same", IS(1, SETSIG)),
 	REFUSE_ONE_ID("fcntl", "the same", IS(1, SETOWN_EX)),

@@ -15,9 +15,20 @@ victim() {
 	wait "$shell" 2>/dev/null || true
 }
 
-both_pids() { # PROBE ARGS: init is 1, the server is 2
+both_pids() { # PROBE ARGS: init is 1
 	refused "$1" 1 "${@:2}"
-	refused "$1" 2 "${@:2}"
+	refused "$1" "$(server_pid)" "${@:2}"
+}
+
+# The rows below are about this number: were it another, they would prove nothing.
+test_the_server_has_the_number_that_these_tests_attack() {
+	local started child numbers=
+	started=$(ohs start --repo "$BASE/work/repo")
+	for child in $(children_of "$(json "$started" .init_pid)"); do
+		numbers="$numbers $(awk '/^NSpid/ { print $NF }' "/proc/$child/status")"
+	done
+	ohs stop "$(json "$started" .id)" >/dev/null
+	assert_contains "$numbers " " $(server_pid) "
 }
 
 test_executor_cannot_be_traced() {
@@ -27,14 +38,16 @@ test_executor_cannot_be_traced() {
 
 test_executor_cannot_be_killed() {
 	# To pid 1 the kernel accepts the signal and drops it: the oracle is that the session lives on.
+	local server
+	server=$(server_pid)
 	for U in openhands root; do
-		session "$U" sh -c '/probe/probe kill 1; /probe/probe kill 2; kill -9 1 2; kill -9 -2; echo alive'
+		session "$U" sh -c "/probe/probe kill 1; /probe/probe kill $server; kill -9 1 $server; kill -9 -$server; echo alive"
 		assert_status 0
 		assert_contains "$out" alive
 		assert_not_contains "$out" "kill -9: succeeded
 kill -9: succeeded"
 	done
-	attack root kill 2
+	attack root kill "$server"
 	assert_eq 1 "$status" "root's kill of the server"
 	victim kill
 }
@@ -42,7 +55,7 @@ kill -9: succeeded"
 test_server_answers_after_every_process_was_signalled() {
 	local id
 	id=$(ohs start --repo "$BASE/work/repo" --mount "$P:/probe:ro" | jq -r .id)
-	run ohs act "$id" run 'kill -9 1 2 -2; /probe/probe kill 2; /probe/probe prlimit-cpu 2; echo still here'
+	run ohs act "$id" run "for p in 1 $(server_pid) -$(server_pid); do kill -9 \$p; done; /probe/probe kill $(server_pid); /probe/probe prlimit-cpu $(server_pid); echo still here"
 	assert_contains "$out" "still here"
 	run ohs act "$id" run 'echo second'
 	assert_contains "$out" second
@@ -76,7 +89,7 @@ test_executors_environment_maps_and_descriptors_cannot_be_read() {
 		both_pids read-proc "$file"
 	done
 	for U in openhands root; do
-		session "$U" sh -c 'ls /proc/1/fd /proc/2/fd /proc/1/cwd/ /proc/1/root/ 2>/dev/null | wc -l'
+		session "$U" sh -c "ls /proc/1/fd /proc/$(server_pid)/fd /proc/1/cwd/ /proc/1/root/ 2>/dev/null | wc -l"
 		assert_eq 0 "$out" "names seen through the executor"
 	done
 	victim read-proc environ

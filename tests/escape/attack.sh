@@ -9,9 +9,14 @@
 #   refused PROBE...         both users must be refused
 #   control COMMAND...       must succeed: the step works where the wall is missing
 #   probe ARGS...            the probe on the host, as the identity
+#   server_pid               the number that the executor's server has inside
 #   both_users COMMAND...    run it with $U set to openhands, then root
 
 P=$STAGE/probe
+
+# Pid of the executor's server inside: where the session's user namespace is made by a process
+# inside, that one had 2.
+server_pid() { [ "$OHS_AS" = root ] && echo 2 || echo 3; }
 
 escape_setup() {
 	mkdir -p "$P"

@@ -301,7 +301,7 @@ static void old_personalities_are_refused(void **state)
 static void with_one_id_the_server_gets_no_signal(void **state)
 {
 	static const uint64_t shut[] = {
-		2, (uint32_t)-2, (uint64_t)-2, (uint32_t)-1, (uint64_t)-1, 2 | HIGH
+		2, 3, (uint32_t)-2, (uint64_t)-2, (uint64_t)-3, (uint32_t)-1, (uint64_t)-1, 2 | HIGH, 3 | HIGH
 	};
 	struct built one = build("default", true), many = build("default", false);
 
@@ -311,10 +311,14 @@ static void with_one_id_the_server_gets_no_signal(void **state)
 		assert_int_equal(ask(&many, SYS_kill, shut[i], SIGKILL, 0),
 				 ALLOW); /* the ids refuse it */
 	}
-	assert_int_equal(ask(&one, SYS_kill, 3, SIGKILL, 0), ALLOW);
-	assert_int_equal(ask(&one, SYS_kill, (uint64_t)-3, SIGKILL, 0), ALLOW);
+	assert_int_equal(ask(&one, SYS_kill, 4, SIGKILL, 0), ALLOW);
+	assert_int_equal(ask(&one, SYS_kill, (uint64_t)-4, SIGKILL, 0), ALLOW);
 	assert_int_equal(ask(&one, SYS_kill, 0, SIGKILL, 0), ALLOW);
+	assert_int_equal(ask(&one, SYS_sched_setaffinity, 3, 0, 0), ERROR(EPERM));
+	assert_int_equal(ask(&many, SYS_sched_setaffinity, 3, 0, 0), ALLOW);
 	assert_int_equal(ask(&one, SYS_tkill, 2, SIGKILL, 0), ERROR(EPERM));
+	assert_int_equal(ask(&one, SYS_tkill, 3, SIGKILL, 0), ERROR(EPERM));
+	assert_int_equal(ask(&one, SYS_tgkill, 3, 3, SIGKILL), ERROR(EPERM));
 	assert_int_equal(ask(&one, SYS_tgkill, 9, 2, SIGKILL), ERROR(EPERM));
 	assert_int_equal(ask(&one, SYS_tgkill, 2, 9, SIGKILL), ERROR(EPERM));
 	assert_int_equal(ask(&one, SYS_rt_sigqueueinfo, 2, SIGKILL, 0), ERROR(EPERM));
