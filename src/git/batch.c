@@ -143,9 +143,8 @@ int batch_read(struct batch *b, const char *hex, size_t max, struct object *out,
 	if (b->git.pid <= 0 && start(b, e) < 0)
 		return -e->code;
 	n = snprintf(line, sizeof(line), "%.64s\n", hex);
-	if (io_write_all(b->git.in, line, (size_t)n, e) < 0)
-		return err_wrap(e, "ask git");
-	n = take_line(b, line, sizeof(line), e);
+	n = io_write_all(b->git.in, line, (size_t)n, e) < 0 ? 0
+							    : take_line(b, line, sizeof(line), e);
 	if (n < 0)
 		return n;
 	if (n == 0) {
@@ -153,9 +152,7 @@ int batch_read(struct batch *b, const char *hex, size_t max, struct object *out,
 		int status = plumbing_end(&b->git);
 
 		if (status == 127)
-			return err_code(
-				e, ENOENT,
-				"this repository needs the program 'git' to be read, which is not installed");
+			return plumbing_missing(e);
 		return err_code(e, ENOENT, "git gave up with status %d", status);
 	}
 	return take_object(b, line, max, out, e);

@@ -146,7 +146,7 @@ int command_dirty(const struct arguments *args, struct answer *a, struct err *e)
 
 		buf_reset(&list);
 		n = list_by_git(args, &list, e);
-		if (n == -ENOENT)
+		if (n == -ENOTSUP)
 			*e = why;
 	}
 	if (n < 0)

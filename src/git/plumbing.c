@@ -46,7 +46,7 @@ static void child(char *const *argv, int in, int out)
 		_exit(127);
 	for (size_t i = 0; i < ARRAY_LEN(places); i++)
 		(void)execve(places[i], argv, clean_env);
-	_exit(errno == ENOENT ? 127 : 126);
+	_exit(127);
 }
 
 int plumbing_start(const struct repo *r, const char *const *args, struct plumbing *out,
@@ -96,6 +96,13 @@ int plumbing_start(const struct repo *r, const char *const *args, struct plumbin
 	return -e->code;
 }
 
+int plumbing_missing(struct err *e)
+{
+	return err_code(
+		e, ENOTSUP,
+		"this repository needs the program 'git' to be read, which is not installed");
+}
+
 int plumbing_end(struct plumbing *p)
 {
 	int status = 0;
@@ -126,11 +133,7 @@ int plumbing_run(const struct repo *r, const char *const *args, const char *inpu
 	if (n == 0)
 		n = io_read_all(p.out, OUTPUT_MAX, out, e);
 	status = plumbing_end(&p);
-	if (n < 0)
-		return err_wrap(e, "git %s", args[0]);
 	if (status == 127)
-		return err_code(
-			e, ENOENT,
-			"this repository needs the program 'git' to be read, which is not installed");
-	return status;
+		return plumbing_missing(e);
+	return n < 0 ? err_wrap(e, "git %s", args[0]) : status;
 }

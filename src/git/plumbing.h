@@ -18,13 +18,17 @@ struct plumbing {
 
 #define PLUMBING_NONE ((struct plumbing) { .pid = -1, .in = -1, .out = -1 })
 
-/* Start `git --git-dir=... ARGS`. -ENOENT where there is no git. */
+/* Start `git --git-dir=... ARGS`. Where there is no git it ends at once with status 127. */
 must_check int plumbing_start(const struct repo *r, const char *const *args, struct plumbing *out,
 			      struct err *e);
 
 /* Close the pipes and wait. Returns its exit status; 128 + n for a signal. */
 int plumbing_end(struct plumbing *p);
 
-/* Run it with `input` (NULL: none) and read all it says. Returns its exit status. */
+/* Say that there is no git. Returns -ENOTSUP. */
+int plumbing_missing(struct err *e);
+
+/* Run it with `input` (NULL: none) and read all it says. Returns its exit status; -ENOTSUP where
+ * there is no git. */
 must_check int plumbing_run(const struct repo *r, const char *const *args, const char *input,
 			    struct buf *out, struct err *e);

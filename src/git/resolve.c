@@ -101,7 +101,7 @@ int command_resolve(const struct arguments *args, struct answer *a, struct err *
 		if (n == 0 && is_head(args->rev))
 			n = head_branch(args, ref, e);
 		/* Without git, what libgit2 could not do is the better explanation. */
-		if (n < 0 && e->code == ENOENT && strstr(e->text, "'git'"))
+		if (n == -ENOTSUP)
 			return err_code(e, ENOTSUP,
 					"%.200s; with the program 'git' installed it may work",
 					why.text);

@@ -46,3 +46,4 @@ libsession_a_SOURCES += src/session/worktree_make.c
 libsession_a_SOURCES += src/session/cgroup.c src/session/cgroup.h src/session/cgroup_tree.h
 libsession_a_SOURCES += src/session/cgroup_down.c
 libsession_a_SOURCES += src/session/sha1.c src/session/sha1.h
+libsession_a_SOURCES += src/session/sha1_x86.c src/session/sha1_x86.h

@@ -6,6 +6,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "session/sha1_x86.h"
+
 static inline uint32_t rotate(uint32_t x, unsigned n)
 {
 	return x << n | x >> (32 - n);
@@ -68,10 +70,21 @@ static void take_block(uint32_t state[5], const uint8_t *bytes)
 	state[4] += e;
 }
 
+static void take_blocks(struct sha1 *s, const uint8_t *bytes, size_t blocks)
+{
+	if (s->by_processor) {
+		sha1_x86_take(s->state, bytes, blocks);
+		return;
+	}
+	for (; blocks; blocks--, bytes += 64)
+		take_block(s->state, bytes);
+}
+
 void sha1_init(struct sha1 *s)
 {
 	*s = (struct sha1) { .state = { 0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476,
-					0xc3d2e1f0 } };
+					0xc3d2e1f0 },
+			     .by_processor = sha1_x86_usable() };
 }
 
 void sha1_add(struct sha1 *s, const void *bytes, size_t len)
@@ -82,13 +95,16 @@ void sha1_add(struct sha1 *s, const void *bytes, size_t len)
 	s->len += len;
 	if (used && len >= n) {
 		memcpy(s->block + used, p, n);
-		take_block(s->state, s->block);
+		take_blocks(s, s->block, 1);
 		p += n;
 		len -= n;
 		used = 0;
 	}
-	for (; !used && len >= 64; p += 64, len -= 64)
-		take_block(s->state, p);
+	if (!used) {
+		take_blocks(s, p, len / 64);
+		p += len / 64 * 64;
+		len %= 64;
+	}
 	if (len)
 		memcpy(s->block + used, p, len);
 }

@@ -2,6 +2,7 @@
 /* sha1.h - SHA-1, because git names files by it and ends its index with it. It guards against nothing. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,7 @@ struct sha1 {
 	uint32_t state[5];
 	uint64_t len;	   /* bytes taken so far */
 	uint8_t block[64]; /* the last len % 64 of them */
+	bool by_processor; /* false: in plain C; a test sets it so */
 };
 
 void sha1_init(struct sha1 *s);

@@ -425,6 +425,25 @@ test_reachable_shows_the_history_of_the_revision_alone() {
 	inside git cat-file -e "$(as_me git -C "$T/repo" rev-parse secret)" || fail "control: with all objects it is there"
 }
 
+test_host_without_git_makes_the_same_and_names_what_it_cannot() {
+	need root
+	new_state
+	make_repo "$T/repo"
+	in_dir "$T/repo" 'seq 2000 >long; git add long; git commit -qm long; seq 1990 >long; git commit -qam shorter'
+	in_dir "$T/long-ids" 'git init -q -b main --object-format=sha256; echo x >f; git add f; git commit -qm x'
+	demo_without_git() {
+		unshare -m bash -c 'for git in /usr/local/bin/git /usr/bin/git /bin/git; do
+			[ ! -e $git ] || mount --bind /dev/null $git; done; "$@"' - "$B/bin/base_demo" --state "$S" "$@"
+	}
+	demo_without_git --repo "$T/repo" --rev HEAD~1 >/dev/null
+	demo_without_git --repo "$T/repo" --reachable >"$T/base"
+	is_clean "$T/repo" HEAD
+	assert_eq 4 "$(inside git rev-list --count HEAD)"
+	run demo_without_git --repo "$T/long-ids"
+	assert_status 1
+	assert_contains "$err" "needs the program 'git'"
+}
+
 test_changed_reference_gets_another_git_directory_over_the_same_tree() {
 	new_state
 	make_repo "$T/repo"
