@@ -24,8 +24,15 @@ enum state {
 	LINGER, /* the reply is out; what still comes is thrown away */
 };
 
+struct listener {
+	struct source source;
+	struct conns *all;
+	unsigned n, max;
+};
+
 struct conn {
 	struct conns *all;
+	struct listener *from;
 	struct conn *next, *prev;
 	struct source source;
 	enum state state;
@@ -82,6 +89,7 @@ static void conn_free(struct conn *c)
 	else
 		cs->first = c->next;
 	cs->n--;
+	c->from->n--;
 	free(c);
 	accept_again(cs);
 }
@@ -360,7 +368,9 @@ static bool take_body(struct conn *c)
 		return true;
 	}
 	take_off(c, used);
-	c->deadline_ms = loop_now() + CONN_MOVE_MS;
+	/* What nobody wants has its time as a whole, or who has no key could stay for ever. */
+	if (!c->discard)
+		c->deadline_ms = loop_now() + CONN_MOVE_MS;
 	if (ret > 0)
 		answer(c, buf_str(&c->body), c->discard ? 0 : c->body.len);
 	return true;
@@ -442,13 +452,14 @@ static void conn_ready(struct source *source, uint32_t events)
 	}
 }
 
-/* The one that has been at rest longest makes room. */
-static bool make_room(struct conns *cs)
+/* The one that has been at rest longest makes room, among those of a listener that has too many. */
+static bool make_room(const struct listener *l)
 {
+	bool own = l->n >= l->max;
 	struct conn *oldest = NULL;
 
-	for (struct conn *c = cs->first; c; c = c->next)
-		if (c->state == HEAD && !c->in_len &&
+	for (struct conn *c = l->all->first; c; c = c->next)
+		if (c->state == HEAD && !c->in_len && (!own || c->from == l) &&
 		    (!oldest || c->deadline_ms < oldest->deadline_ms))
 			oldest = c;
 	if (oldest)
@@ -475,14 +486,16 @@ static void sweep(struct timer *timer)
 		loop_arm(cs->loop, &cs->sweep, now + 1000);
 }
 
-static int conn_new(struct conns *cs, int fd, struct err *e)
+static int conn_new(struct listener *l, int fd, struct err *e)
 {
 	struct conn *c = calloc(1, sizeof(*c));
+	struct conns *cs = l->all;
 	int one = 1;
 
 	if (!c)
 		return err_code(e, ENOMEM, "connection");
 	c->all = cs;
+	c->from = l;
 	c->deadline_ms = loop_now() + CONN_IDLE_MS;
 	c->source = (struct source) { .fd = fd, .events = EPOLLIN, .ready = conn_ready };
 	if (loop_add(cs->loop, &c->source, e) < 0) {
@@ -495,24 +508,21 @@ static int conn_new(struct conns *cs, int fd, struct err *e)
 	if (c->next)
 		c->next->prev = c;
 	cs->first = c;
+	l->n++;
 	if (cs->n++ == 0)
 		loop_arm(cs->loop, &cs->sweep, loop_now() + 1000);
 	return 0;
 }
 
-struct listener {
-	struct source source;
-	struct conns *all;
-};
-
 static void listener_ready(struct source *source, uint32_t events)
 {
-	struct conns *cs = container_of(source, struct listener, source)->all;
+	struct listener *l = container_of(source, struct listener, source);
+	struct conns *cs = l->all;
 	autoclose int fd = -1;
 	struct err e = { 0 };
 
 	(void)events;
-	if (cs->n >= CONN_MAX && !make_room(cs)) {
+	if ((cs->n >= CONN_MAX || l->n >= l->max) && !make_room(l)) {
 		loop_want(cs->loop, source, 0); /* they wait in the kernel until one goes */
 		return;
 	}
@@ -522,11 +532,11 @@ static void listener_ready(struct source *source, uint32_t events)
 			loop_want(cs->loop, source, 0);
 		return;
 	}
-	if (conn_new(cs, fd, &e) == 0)
+	if (conn_new(l, fd, &e) == 0)
 		(void)take_fd(&fd);
 }
 
-int conns_listen(struct conns *cs, int fd, struct err *e)
+int conns_listen(struct conns *cs, int fd, unsigned max, struct err *e)
 {
 	struct listener *l = calloc(1, sizeof(*l));
 
@@ -539,6 +549,7 @@ int conns_listen(struct conns *cs, int fd, struct err *e)
 		return err_errno(e, "listener");
 	}
 	l->all = cs;
+	l->max = max;
 	l->source = (struct source) { .fd = fd, .events = EPOLLIN, .ready = listener_ready };
 	cs->listeners[cs->n_listeners++] = &l->source;
 	cs->sweep.fire = sweep;

@@ -15,6 +15,7 @@ struct conn;
 
 enum conn_limits {
 	CONN_MAX = 256, /* at once; the longest idle one makes room for a new one */
+	CONN_SESSION_MAX = 64, /* of them over the session's own address, which is the workload's */
 	CONN_DISCARD_MAX =
 		64 * 1024,     /* of a body nobody wants, before the connection is given up */
 	CONN_IDLE_MS = 75000,  /* between requests */
@@ -45,8 +46,9 @@ struct conns {
 	unsigned n_listeners;
 };
 
-/* Listen on this descriptor (taken over) from now on. */
-must_check int conns_listen(struct conns *cs, int fd, struct err *e);
+/* Listen on this descriptor (taken over) from now on, with up to `max` connections at once: who can
+ * crowd one listener does not crowd the others. */
+must_check int conns_listen(struct conns *cs, int fd, unsigned max, struct err *e);
 
 /* Reply to the request in hand. `type` NULL is JSON. */
 void conn_reply(struct conn *c, int status, const char *type, const char *body, size_t len);

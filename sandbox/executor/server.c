@@ -22,10 +22,10 @@ static int listen_all(struct server *s, int listener, struct err *e)
 {
 	const struct ctl_boot *b = s->boot;
 
-	if (listener >= 0 && conns_listen(&s->conns, listener, e) < 0)
+	if (listener >= 0 && conns_listen(&s->conns, listener, CONN_SESSION_MAX, e) < 0)
 		return -e->code;
 	for (unsigned i = 0; i < b->n_listeners; i++)
-		if (conns_listen(&s->conns, b->listeners[i], e) < 0)
+		if (conns_listen(&s->conns, b->listeners[i], CONN_MAX, e) < 0)
 			return -e->code;
 	return publish_init(&s->publishing, &s->procs, b, e);
 }

@@ -126,6 +126,22 @@ test_the_executors_port_cannot_be_taken_over() {
 	ohs stop "$id" >/dev/null
 }
 
+test_a_crowd_of_connections_from_inside_does_not_shut_the_host_out() {
+	need root
+	need cmd curl
+	local started id address
+	started=$(ohs start --repo "$BASE/work/repo" --mount "$P:/probe:ro")
+	id=$(json "$started" .id)
+	address=$(json "$started" .address)
+	run ohs act "$id" run "(/probe/probe crowd ${address%:*} ${address##*:} >/tmp/crowd &); until grep -q there /tmp/crowd; do sleep 0.1; done; sleep 1"
+	for _ in 1 2 3; do
+		assert_eq 200 "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$(json "$started" .url)/alive")"
+	done
+	# Control: over the session's own address nobody else is heard now.
+	assert_eq 000 "$(curl -s -m 1 -o /dev/null -w '%{http_code}' "http://$address/alive")"
+	ohs stop "$id" >/dev/null
+}
+
 test_no_key_and_a_wrong_key_are_refused() {
 	local started id url key
 	need cmd curl

@@ -264,6 +264,31 @@ static int probe_pidfd_getfd(char **argv)
 	return outcome("pidfd_getfd", -1);
 }
 
+/* Hold as many connections as one gets, each with a request that nobody allowed and that never ends. */
+static int probe_crowd(char **argv)
+{
+	static const char head[] = "POST /execute_action HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n";
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	int fds[400], n = 0;
+
+	a.sin_port = htons((uint16_t)atoi(arg(argv, 1, "0")));
+	if (inet_pton(AF_INET, arg(argv, 0, ""), &a.sin_addr) != 1)
+		return untried("address");
+	for (; n < (int)(sizeof(fds) / sizeof(*fds)); n++) {
+		fds[n] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		(void)connect(fds[n], (struct sockaddr *)&a, sizeof(a));
+	}
+	printf("crowd: there\n");
+	(void)fflush(stdout);
+	for (int turn = 0; turn < 600; turn++) {
+		for (int i = 0; i < n; i++)
+			(void)send(fds[i], turn ? "x" : head, turn ? 1 : sizeof(head) - 1,
+				   MSG_NOSIGNAL | MSG_DONTWAIT);
+		(void)usleep(100000);
+	}
+	return DONE;
+}
+
 static int probe_bind_port(char **argv)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET };
@@ -517,6 +542,7 @@ static const struct {
 	{ "read-memory", probe_read_memory },
 	{ "read-proc", probe_read_proc },
 	{ "pidfd-getfd", probe_pidfd_getfd },
+	{ "crowd", probe_crowd },
 	{ "bind-port", probe_bind_port },
 	{ "descriptors", probe_descriptors },
 	{ "socket", probe_socket },

@@ -7,6 +7,7 @@
 #include "unit.h"
 
 #define KEY "0123456789abcdef"
+#define PLACES 3 /* for connections over the one listener */
 
 /* A server of three routes, and a client's end of one connection. */
 struct server {
@@ -67,7 +68,7 @@ static int setup(void **state)
 				    .key = KEY,
 				    .routes = routes,
 				    .n_routes = ARRAY_LEN(routes) };
-	return conns_listen(&s->conns, s->listener, &e);
+	return conns_listen(&s->conns, s->listener, PLACES, &e);
 }
 
 /* A timer that is due keeps the loop from waiting. */
@@ -242,6 +243,59 @@ static void the_method_of_a_path_is_named(void **state)
 	assert_non_null(strstr(got, "allow: GET\r\n"));
 }
 
+/* One more connection to where `near` is connected. */
+static int another(int near)
+{
+	struct sockaddr_in a;
+	socklen_t len = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(getpeername(near, (struct sockaddr *)&a, &len), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	return fd;
+}
+
+static int listener_of_its_own(int *client)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t len = sizeof(a);
+
+	*client = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(fd, 8), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &len), 0);
+	assert_int_equal(connect(*client, (struct sockaddr *)&a, sizeof(a)), 0);
+	return fd;
+}
+
+static void who_crowds_one_listener_does_not_crowd_another(void **state)
+{
+	struct server *s = *state;
+	int crowd[PLACES + 2], first = s->client, other, listener = listener_of_its_own(&other);
+	struct err e = { 0 };
+
+	/* None of them is idle, so none can be made to go. */
+	for (size_t i = 0; i < ARRAY_LEN(crowd); i++) {
+		crowd[i] = another(first);
+		assert_int_equal(send(crowd[i], "GET", 3, 0), 3);
+	}
+	says(s, "GET");
+	assert_int_equal(s->conns.n, PLACES);
+	assert_ok(conns_listen(&s->conns, listener, PLACES, &e));
+	s->client = other;
+	says(s, "GET /open HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_non_null(strstr(hears(s), "200 OK"));
+	assert_int_equal(s->conns.n, PLACES + 1);
+	(void)close(other);
+	for (size_t i = 0; i < ARRAY_LEN(crowd); i++)
+		(void)close(crowd[i]);
+	s->client = first;
+	settle(s);
+	(void)close(listener);
+	free(s->conns.listeners[1]);
+}
+
 int main(void)
 {
 #define conn_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -255,6 +309,7 @@ int main(void)
 		conn_test(a_reply_may_come_later_and_the_next_request_waits),
 		conn_test(a_client_that_goes_away_is_forgotten),
 		conn_test(the_method_of_a_path_is_named),
+		conn_test(who_crowds_one_listener_does_not_crowd_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
