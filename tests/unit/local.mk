@@ -31,6 +31,7 @@ check_PROGRAMS += tests/unit/test_layers
 check_PROGRAMS += tests/unit/test_filter
 check_PROGRAMS += tests/unit/test_policy
 EXTRA_DIST += tests/unit/filter-default-x86_64
+check_PROGRAMS += tests/unit/test_hidden
 check_PROGRAMS += tests/unit/test_host
 check_PROGRAMS += tests/unit/test_plan
 check_PROGRAMS += tests/unit/test_refuse
