@@ -3,4 +3,5 @@
 # Static, so that it runs in any root file system.
 check_PROGRAMS += tests/escape/probe
 tests_escape_probe_LDADD =
-tests_escape_probe_LDFLAGS = $(AM_LDFLAGS) $(EXECUTOR_LINK)
+tests_escape_probe_CFLAGS = $(PLAIN_CFLAGS)
+tests_escape_probe_LDFLAGS = $(PLAIN_LDFLAGS) $(PLAIN_LINK)

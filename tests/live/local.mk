@@ -3,7 +3,8 @@ check_PROGRAMS += tests/live/subreaper
 tests_live_subreaper_LDADD =
 check_PROGRAMS += tests/live/inside_demo tests/live/inside_probe
 tests_live_inside_probe_LDADD =
-tests_live_inside_probe_LDFLAGS = $(AM_LDFLAGS) $(EXECUTOR_LINK)
+tests_live_inside_probe_CFLAGS = $(PLAIN_CFLAGS)
+tests_live_inside_probe_LDFLAGS = $(PLAIN_LDFLAGS) $(PLAIN_LINK)
 check_PROGRAMS += tests/live/base_demo
 check_PROGRAMS += tests/live/net_demo
 
