@@ -180,6 +180,22 @@ static bool is_known(const int *fds, int n, int fd)
 	return false;
 }
 
+/* The session sees such a directory whole, and whoever packed this repository may have named any, or
+ * led "objects" anywhere. Git gives those it makes no other name. */
+static int check_objects(int fd, struct err *e)
+{
+	autofree char *path = fs_path_of(fd, e);
+
+	if (!path)
+		return -e->code;
+	if (str_ends(path, "/objects"))
+		return 0;
+	return err_code(e, EPERM,
+			"objects in '%s': a session is given no directory that is not "
+			"called 'objects'",
+			path);
+}
+
 /* Open what objects/info/alternates of fds[i] names. One that is missing is passed over, as git
  * does. Returns the new count. */
 static int add_alternates(int *fds, int i, int n, int max, struct err *e)
@@ -208,6 +224,8 @@ static int add_alternates(int *fds, int i, int n, int max, struct err *e)
 			return err_code(e, E2BIG,
 					"objects are borrowed from more than %d directories",
 					max - 1);
+		if (check_objects(fd, e) < 0)
+			return -e->code;
 		fds[n++] = take_fd(&fd);
 	}
 	return n;
@@ -221,7 +239,8 @@ static int open_objects(const struct repo *r, int *fds, int max, struct err *e)
 	if (fds[0] < 0)
 		return err_errno(e, "open the objects of '%s'", r->path);
 	for (int i = 0; i < n; i++) {
-		more = add_alternates(fds, i, n, max, e);
+		more = i || check_objects(fds[0], e) == 0 ? add_alternates(fds, i, n, max, e)
+							  : -e->code;
 		if (more < 0) {
 			while (n)
 				(void)close(fds[--n]);

@@ -78,6 +78,33 @@ test_alternates_of_a_session_reach_nothing_of_the_host() {
 		"$T/secret" "$T/clone" "$object"
 }
 
+# G4 the other way round: a repository out of a foreign archive names what is to be shown.
+test_borrowed_objects_show_no_other_directory_of_the_owner() {
+	make_repo "$T/repo"
+	make_repo "$T/lender"
+	as_me sh -ec 'mkdir -p keys; echo PRIVATE >keys/id; ln -s keys objects
+		echo "$0/keys" >repo/.git/objects/info/alternates' "$T"
+	run ohs run --quiet --repo "$T/repo" -- sh -c 'cat /run/ohsandbox/objects/*/id'
+	assert_status 125
+	assert_contains "$err" "$T/keys"
+	assert_not_contains "$out" PRIVATE
+	as_me sh -ec 'echo "$0/objects" >repo/.git/objects/info/alternates' "$T"
+	run ohs run --quiet --repo "$T/repo" -- sh -c 'cat /run/ohsandbox/objects/*/id'
+	assert_status 125
+	assert_not_contains "$out" PRIVATE
+	as_me sh -ec 'rm repo/.git/objects/info/alternates; mv repo/.git/objects repo/.git/own
+		cp -a repo/.git/own/. keys/; ln -s ../../keys repo/.git/objects' "$T"
+	run ohs run --quiet --repo "$T/repo" -- sh -c 'cat /run/ohsandbox/objects/*/id'
+	assert_status 125
+	assert_not_contains "$out" PRIVATE
+	# Control: what is really borrowed can be read.
+	as_me sh -ec 'rm repo/.git/objects; mv repo/.git/own repo/.git/objects
+		echo "$0/lender/.git/objects" >repo/.git/objects/info/alternates' "$T"
+	run ohs run --quiet --repo "$T/repo" -- sh -c "git cat-file -p $(as_me git -C "$T/lender" rev-parse HEAD)"
+	assert_status 0
+	assert_contains "$out" second
+}
+
 # G5: refs of the host stay what they are.
 test_refs_of_the_host_are_byte_identical_after_hostile_ones() {
 	make_repo "$T/repo"
