@@ -51,7 +51,8 @@ static uint64_t now_ns(void)
 #define OHS_TEST_HOOKS 0 /* configure --enable-test-hooks */
 #endif
 
-/* OHS_FAIL_STAGE and OHS_KILL_STAGE are "NAME" (behind that stage) or "before:NAME". */
+/* OHS_FAIL_STAGE and OHS_KILL_STAGE are "NAME" (behind that stage is up), "before:NAME" or
+ * "down:NAME" (before it is taken down). */
 static bool hook_is(const char *variable, const char *when, const char *stage)
 {
 	const char *value = getenv(variable);
@@ -104,15 +105,18 @@ static int one_up(struct launch *l, const struct stage *s, struct err *e)
 }
 
 /* From stage `n` - 1 back to the first. */
-static int walk_down(const struct ending *x, size_t n, struct err *e)
+static int walk_down(struct ending *x, size_t n, struct err *e)
 {
 	struct err first = { 0 };
 
 	while (n-- > 0) {
 		struct err here = { 0 };
 
-		if (!stages[n].down || stages[n].down(x, &here) >= 0)
+		if (!stages[n].down)
 			continue;
+		if (test_hook("down", stages[n].name, &here) >= 0 && stages[n].down(x, &here) >= 0)
+			continue;
+		x->failed = true;
 		(void)err_wrap(&here, "session %s: end of stage '%s'", x->record->id,
 			       stages[n].name);
 		err_keep(&first, &here);
@@ -126,7 +130,9 @@ static int walk_down(const struct ending *x, size_t n, struct err *e)
 /* A start that failed leaves nothing: not even layers that were to be kept, for nothing ran. */
 static void roll_back(struct launch *l, size_t reached)
 {
-	struct ending x = { l->session ? &l->session->record : &l->record, l->session, true };
+	struct ending x = { .record = l->session ? &l->session->record : &l->record,
+			    .session = l->session,
+			    .remove = true };
 	struct err e = { 0 };
 
 	if (walk_down(&x, reached, &e) < 0)
@@ -150,7 +156,7 @@ int lifecycle_up(struct launch *l, struct err *e)
 
 int lifecycle_down(struct session *s, bool remove, struct err *e)
 {
-	struct ending x = { &s->record, s, remove };
+	struct ending x = { .record = &s->record, .session = s, .remove = remove };
 
 	if (walk_down(&x, ARRAY_LEN(stages), e) < 0)
 		return -e->code;

@@ -58,7 +58,7 @@ int stage_slot_up(struct launch *l, struct err *e)
 
 int stage_slot_down(const struct ending *x, struct err *e)
 {
-	if (x->record->slot == SESSION_NO_SLOT)
+	if (x->record->slot == SESSION_NO_SLOT || x->failed)
 		return 0;
 	return slot_release(x->record->slot, x->record->id, e);
 }
@@ -152,7 +152,7 @@ int stage_session_up(struct launch *l, struct err *e)
 
 int stage_session_down(const struct ending *x, struct err *e)
 {
-	if (!x->session)
+	if (!x->session || x->failed)
 		return 0;
 	if (x->record->keep && !x->remove)
 		return 0;

@@ -11,6 +11,7 @@ struct ending {
 	const struct record *record;
 	struct session *session; /* NULL: it never got a directory */
 	bool remove;		 /* the layers too, whatever the record says */
+	bool failed; /* something is left: its record and its slot stay for the next try */
 };
 
 int stage_base_up(struct launch *l, struct err *e);

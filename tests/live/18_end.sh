@@ -71,6 +71,47 @@ test_what_a_killed_supervisor_left_goes_with_the_next_command() {
 	done
 }
 
+test_a_start_that_stays_and_is_killed_leaves_nothing() {
+	local stage
+
+	need_hooks
+	for stage in $STAGES; do
+		OHS_KILL_STAGE=$stage run in_repo start
+		assert_status 137
+		run ohs list --json
+		assert_eq "[]" "$out" "sessions after a kill after $stage"
+		nothing_left "start killed after $stage"
+	done
+}
+
+test_an_end_that_is_killed_is_ended_by_the_next_command() {
+	local stage
+
+	need_hooks
+	for stage in network clone cgroup session slot; do
+		OHS_KILL_STAGE=down:$stage run in_repo run -q -- true
+		assert_status 137
+		run ohs list
+		assert_eq "" "$err"
+		nothing_left "killed before the end of $stage"
+	done
+}
+
+test_an_end_that_fails_is_tried_again() {
+	local stage
+
+	need_hooks
+	for stage in network clone cgroup session; do
+		OHS_FAIL_STAGE=down:$stage run in_repo run -q -- true
+		assert_status 125
+		assert_contains "$err" "made to fail down stage '$stage'"
+		[ -n "$(ls "$OHS_STATE_DIR/sessions")" ] || fail "the record went though '$stage' failed"
+		run ohs list
+		assert_status 0
+		nothing_left "after the second try at $stage"
+	done
+}
+
 test_a_session_ends_with_its_killed_supervisor() {
 	local job
 
