@@ -14,7 +14,7 @@ struct server;
 struct conn;
 
 enum conn_limits {
-	CONN_MAX = 256, /* at once; the longest idle one makes room for a new one */
+	CONN_MAX = 256,	       /* at once; the longest idle one makes room for a new one */
 	CONN_SESSION_MAX = 64, /* of them over the session's own address, which is the workload's */
 	CONN_DISCARD_MAX =
 		64 * 1024,     /* of a body nobody wants, before the connection is given up */

@@ -118,3 +118,51 @@ test_the_executor_is_reached_by_the_host_over_loopback_and_veth() {
 	fi
 	ohs stop "$id" >/dev/null
 }
+
+# A session whose server obeys: an executor of this name in place of ours.
+obeying() { # PROGRAM
+	local bin=$STAGE/$1
+	mkdir -p "$bin"
+	install -m 755 "$STAGE/bin/ohsandbox" "$STAGE"/bin/ohsandbox-[!e]* "$bin/"
+	install -m 711 "$OHS_BUILD/tests/escape/$1" "$bin/ohsandbox-executor"
+	started=$(as_me "$bin/ohsandbox" start --repo "$BASE/work/repo")
+}
+
+order() { # WORDS
+	curl -s -m 5 -d "$1" -H "X-Session-API-Key: $(json "$started" .session_api_key)" \
+		"$(json "$started" .url)/obey" || true
+}
+
+test_a_server_that_was_taken_over_calls_and_starts_nobody() {
+	need cmd curl
+	local started
+	obeying obey
+	run order calls
+	ohs stop "$(json "$started" .id)" >/dev/null
+	assert_match "$out" '^tried: [1-9][0-9]*$'
+	obeying obey_uncaged
+	run order calls
+	ohs stop "$(json "$started" .id)" >/dev/null
+	for call in connect sendmsg socket execve clone openat "sendto an address"; do
+		assert_contains "$out" "reached: $call ("
+	done
+}
+
+test_sockets_of_the_host_in_a_server_that_was_taken_over_lead_nowhere() {
+	need cmd curl
+	local started
+	canary 18085
+	obeying obey
+	run order "reconnect 18085"
+	assert_eq tried "$out"
+	run order calls
+	assert_contains "$out" tried
+	ohs stop "$(json "$started" .id)" >/dev/null
+	assert_no_file "$T/visitors"
+	# Control: without its filter the server reaches the host's canary over what it holds.
+	obeying obey_uncaged
+	run order "reconnect 18085"
+	wait_until 10 test -s "$T/visitors"
+	ohs stop "$(json "$started" .id)" >/dev/null 2>&1 || true
+	end_canary
+}

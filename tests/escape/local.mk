@@ -5,3 +5,12 @@ check_PROGRAMS += tests/escape/probe
 tests_escape_probe_LDADD =
 tests_escape_probe_CFLAGS = $(PLAIN_CFLAGS)
 tests_escape_probe_LDFLAGS = $(PLAIN_LDFLAGS) $(PLAIN_LINK)
+
+# Executors that obey whoever asks: what is left to who has taken over the server. Never installed.
+check_PROGRAMS += tests/escape/obey tests/escape/obey_uncaged
+tests_escape_obey_SOURCES = sandbox/executor/main.c tests/escape/obey.c
+tests_escape_obey_LDFLAGS = $(AM_LDFLAGS) $(EXECUTOR_LINK)
+tests_escape_obey_LDADD = libexecutor.a libctl.a libbase.a $(EXECUTOR_LIBS)
+tests_escape_obey_uncaged_SOURCES = $(tests_escape_obey_SOURCES)
+tests_escape_obey_uncaged_LDFLAGS = $(tests_escape_obey_LDFLAGS) -Wl,--wrap=cage_server
+tests_escape_obey_uncaged_LDADD = $(tests_escape_obey_LDADD)
