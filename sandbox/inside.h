@@ -41,7 +41,7 @@ enum {
 	MOUNT_SCRATCH =
 		1 << 4, /* an overlay whose upper layer is in memory and goes with the session:
 				  * no upper, no work, and not one inode made or removed on a disk */
-	MOUNT_PUBLIC = 1 << 5,	 /* a lower of the host's: what not everybody may read is hidden */
+	MOUNT_PUBLIC = 1 << 5, /* a lower of the host's: what not everybody may read is hidden */
 };
 
 /* The executor's processes, in the session's pid namespace. The server is init's first child: 2 as

@@ -19,7 +19,7 @@ struct sets {
 
 static int read_sets(struct sets *s, struct err *e)
 {
-	*s = (struct sets){ .header.version = _LINUX_CAPABILITY_VERSION_3 };
+	*s = (struct sets) { .header.version = _LINUX_CAPABILITY_VERSION_3 };
 	if (syscall(SYS_capget, &s->header, s->data) < 0)
 		return err_errno(e, "read our capabilities");
 	return 0;

@@ -65,7 +65,8 @@ static double run_once(const struct contender *c, const posix_spawn_file_actions
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
-		fprintf(stderr, "bench: %s: failed with wait status 0x%x\n", c->name, (unsigned)status);
+		fprintf(stderr, "bench: %s: failed with wait status 0x%x\n", c->name,
+			(unsigned)status);
 		exit(1);
 	}
 	return now_ms() - start;
@@ -126,7 +127,8 @@ int main(int argc, char **argv)
 	}
 	n = parse(argc, argv, optind, c);
 	if (!n || !runs) {
-		fprintf(stderr, "usage: interleave [-n RUNS] [-i IDLE_MS] NAME COMMAND... [--- NAME COMMAND...]\n");
+		fprintf(stderr,
+			"usage: interleave [-n RUNS] [-i IDLE_MS] NAME COMMAND... [--- NAME COMMAND...]\n");
 		return 2;
 	}
 	(void)posix_spawn_file_actions_init(&quiet);

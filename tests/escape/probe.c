@@ -267,7 +267,8 @@ static int probe_pidfd_getfd(char **argv)
 /* Hold as many connections as one gets, each with a request that nobody allowed and that never ends. */
 static int probe_crowd(char **argv)
 {
-	static const char head[] = "POST /execute_action HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n";
+	static const char head[] =
+		"POST /execute_action HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n";
 	struct sockaddr_in a = { .sin_family = AF_INET };
 	int fds[400], n = 0;
 
@@ -339,7 +340,8 @@ static int probe_descriptors(char **argv)
 
 static int probe_socket(char **argv)
 {
-	int family = atoi(arg(argv, 0, "38")), type = atoi(arg(argv, 1, "0")), proto = atoi(arg(argv, 2, "0"));
+	int family = atoi(arg(argv, 0, "38")), type = atoi(arg(argv, 1, "0")),
+	    proto = atoi(arg(argv, 2, "0"));
 	long r = -1;
 
 	if (type)
@@ -388,7 +390,8 @@ static int probe_syscall(char **argv)
 
 	if (r < 0 && (errno == EPERM || errno == ENOSYS || errno == EACCES))
 		return outcome("system call", -1);
-	printf("system call %ld reached the kernel: %s\n", nr, r < 0 ? strerror(errno) : "succeeded");
+	printf("system call %ld reached the kernel: %s\n", nr,
+	       r < 0 ? strerror(errno) : "succeeded");
 	return DONE;
 }
 

@@ -300,9 +300,15 @@ static void old_personalities_are_refused(void **state)
 
 static void with_one_id_the_server_gets_no_signal(void **state)
 {
-	static const uint64_t shut[] = {
-		2, 3, (uint32_t)-2, (uint64_t)-2, (uint64_t)-3, (uint32_t)-1, (uint64_t)-1, 2 | HIGH, 3 | HIGH
-	};
+	static const uint64_t shut[] = { 2,
+					 3,
+					 (uint32_t)-2,
+					 (uint64_t)-2,
+					 (uint64_t)-3,
+					 (uint32_t)-1,
+					 (uint64_t)-1,
+					 2 | HIGH,
+					 3 | HIGH };
 	struct built one = build("default", true), many = build("default", false);
 
 	(void)state;
