@@ -19,6 +19,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/plain.h"
 #include "session/changes.h"
 #include "session/gitrun.h"
 #include "session/owner.h"
@@ -198,6 +199,27 @@ static int feeder_end(struct feeder *f, struct err *e)
 	return -e->code;
 }
 
+/* For a terminal: what a session wrote could set its title or its clipboard, or hide lines. */
+static int run_shown(struct git_run *run, struct json_doc **answer, struct err *e)
+{
+	struct err unshown = { 0 };
+	struct git_job job;
+	int ends[2], result, copied, to = run->out;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_errno(e, "make a pipe");
+	run->out = ends[1];
+	result = git_start(run, &job, e);
+	(void)close(ends[1]);
+	copied = result < 0 ? 0 : plain_copy(ends[0], to, &unshown);
+	(void)close(ends[0]); /* where not all was copied, git sees that nobody reads */
+	if (result == 0)
+		result = git_finish(&job, answer, e);
+	if (result == 0 && copied < 0)
+		*e = unshown;
+	return result < 0 ? result : copied;
+}
+
 /* `option` NULL, or "--summary". */
 static int run_git(struct session *s, const char *option, int out, struct err *e)
 {
@@ -205,15 +227,13 @@ static int run_git(struct session *s, const char *option, int out, struct err *e
 	struct owner_ids nobody = { .uid = NOBODY, .gid = NOBODY };
 	struct json_doc *answer = NULL;
 	struct feeder f = { .pid = -1, .changes = -1, .report = -1 };
+	struct git_run run = { .argv = argv, .ids = geteuid() == 0 ? &nobody : NULL, .out = out };
 	int result, fed;
 
 	if (feeder_start(s, &f, e) < 0)
 		return -e->code;
-	result = git_run(&(struct git_run) { .argv = argv,
-					     .ids = geteuid() == 0 ? &nobody : NULL,
-					     .in = f.changes,
-					     .out = out },
-			 &answer, e);
+	run.in = f.changes;
+	result = isatty(out) ? run_shown(&run, &answer, e) : git_run(&run, &answer, e);
 	json_free(answer);
 	fed = feeder_end(&f, e);
 	return result < 0 ? -e->code : fed;

@@ -105,6 +105,20 @@ test_borrowed_objects_show_no_other_directory_of_the_owner() {
 	assert_contains "$out" second
 }
 
+test_a_patch_on_a_terminal_commands_nothing() {
+	need cmd script
+	local id
+	run ohs run --keep --json --repo "$BASE/work/repo" -- sh -c 'printf "\033]52;c;ZXZpbA==\a\n" >>README'
+	id=$(printf '%s\n' "$err" | sed -n 's/^{"id":"\([0-9a-f]*\)".*/\1/p')
+	kept "$id"
+	run as_me script -qec "$STAGE/bin/ohsandbox diff --patch $id" /dev/null
+	assert_contains "$out" '+^[]52;c;ZXZpbA==^G'
+	assert_not_contains "$out" $'\033'
+	# Control: a file gets it as it is, or the patch would not apply.
+	run ohs diff --patch "$id"
+	assert_contains "$out" $'+\033]52;c;ZXZpbA==\a'
+}
+
 # G5: refs of the host stay what they are.
 test_refs_of_the_host_are_byte_identical_after_hostile_ones() {
 	make_repo "$T/repo"

@@ -20,6 +20,7 @@ check_PROGRAMS += tests/unit/test_utf8
 check_PROGRAMS += tests/unit/test_resolvers
 check_PROGRAMS += tests/unit/test_options
 check_PROGRAMS += tests/unit/test_env_file
+check_PROGRAMS += tests/unit/test_plain
 check_PROGRAMS += tests/unit/test_client
 check_PROGRAMS += tests/unit/test_relay
 check_PROGRAMS += tests/unit/test_changes
