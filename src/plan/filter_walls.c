@@ -45,6 +45,7 @@
 
 /* Protocols by number: the headers that name them do not agree with each other. */
 enum { PROTO_ICMP = 1, PROTO_TCP = 6, PROTO_UDP = 17, PROTO_ICMPV6 = 58, PROTO_ROUTE = 0 };
+enum { OPTION_TCP_ULP = 31 };
 
 /* Of fcntl and ioctl: who gets SIGIO, and what signal that is. */
 enum { SETOWN = 8, SETSIG = 10, SETOWN_EX = 15, FILE_SETOWN = 0x8901, SOCKET_SETOWN = 0x8902 };
@@ -64,6 +65,10 @@ static const struct filter_wall walls[] = {
 
 	REFUSE("ioctl", EPERM, "types into the terminal of whoever watches", IS(1, TIOCSTI)),
 	REFUSE("ioctl", EPERM, "pastes into a console, which is the same", IS(1, TIOCLINUX)),
+	REFUSE("ioctl", EPERM, "line disciplines are modems' and buses' code, loaded by asking for it",
+	       IS(1, TIOCSETD)),
+	REFUSE("setsockopt", ENOPROTOOPT, "TLS and ESP in the kernel, likewise; libraries do it themselves",
+	       IS(1, PROTO_TCP), IS(2, OPTION_TCP_ULP)),
 
 	REFUSE("setrlimit", EPERM, "a limit of 0 would let a core_pattern pipe run, as the host's root",
 	       IS(0, RLIMIT_CORE)),

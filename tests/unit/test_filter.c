@@ -184,7 +184,7 @@ static void nested_policy_lets_namespaces_be_made(void **state)
 
 static void terminal_injection_is_refused_whatever_the_high_bits(void **state)
 {
-	static const uint64_t calls[] = { TIOCSTI, TIOCLINUX };
+	static const uint64_t calls[] = { TIOCSTI, TIOCLINUX, TIOCSETD };
 	struct built b = build("default", false);
 
 	(void)state;
@@ -195,6 +195,18 @@ static void terminal_injection_is_refused_whatever_the_high_bits(void **state)
 			assert_int_equal(ask(&b, SYS_ioctl, 0, calls[i] | (uint64_t)1 << bit, 0),
 					 ERROR(EPERM));
 		}
+	free(b.program);
+}
+
+static void protocols_on_top_of_tcp_are_refused(void **state)
+{
+	struct built b = build("default", false);
+
+	(void)state;
+	assert_int_equal(ask(&b, SYS_setsockopt, 3, 6, 31), ERROR(ENOPROTOOPT));
+	assert_int_equal(ask(&b, SYS_setsockopt, 3, 6 | HIGH, 31 | HIGH), ERROR(ENOPROTOOPT));
+	assert_int_equal(ask(&b, SYS_setsockopt, 3, 6, 1 /* TCP_NODELAY */), ALLOW);
+	assert_int_equal(ask(&b, SYS_setsockopt, 3, 1, 31), ALLOW);
 	free(b.program);
 }
 
@@ -473,6 +485,7 @@ int main(void)
 		cmocka_unit_test(no_namespace_can_be_made),
 		cmocka_unit_test(nested_policy_lets_namespaces_be_made),
 		cmocka_unit_test(terminal_injection_is_refused_whatever_the_high_bits),
+		cmocka_unit_test(protocols_on_top_of_tcp_are_refused),
 		cmocka_unit_test(socket_families_are_those_four),
 		cmocka_unit_test(only_local_sockets_come_in_pairs),
 		cmocka_unit_test(core_limit_cannot_be_changed),
