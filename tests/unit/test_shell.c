@@ -111,6 +111,7 @@ static int teardown(void **state)
 		(void)waitpid(s->bash, NULL, 0);
 	}
 	shell_stop(&s->shell);
+	screen_clear(&s->shell.screen);
 	free(s->shell.report.cwd);
 	free(s->shell.report.python);
 	(void)close(s->procs.link.fd);
