@@ -75,6 +75,8 @@ static const struct row proc_rows[] = {
 	{ MOUNT_MASK, "/proc/keys", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/kmsg", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/latency_stats", NULL, 0, 0, 0 },
+	/* Locks of open files are shown whoever holds them: one for each session of the host. */
+	{ MOUNT_MASK, "/proc/locks", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/modules", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/mtrr", NULL, 0, 0, 0 },
 	{ MOUNT_MASK, "/proc/sched_debug", NULL, 0, 0, 0 },

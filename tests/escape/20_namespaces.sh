@@ -83,6 +83,20 @@ test_files_of_proc_that_tell_or_take_orders_are_shut() {
 	control "$P/probe" open /proc/version r
 }
 
+test_locks_of_other_sessions_are_not_listed() {
+	both_users no_locks
+	exec 9>"$T/lock"
+	flock 9
+	control grep -q . /proc/locks
+	exec 9>&-
+}
+
+no_locks() {
+	session "$U" cat /proc/locks
+	assert_status 0
+	assert_eq "" "$out" "locks listed as $U"
+}
+
 test_masked_files_stay_masked_after_dev_null_is_replaced() {
 	# CVE-2025-31133: the mask must not be a path that the session can change.
 	session root sh -c 'rm -f /dev/null 2>/dev/null; ln -sf /proc/sys/kernel/core_pattern /dev/null 2>/dev/null; cat /proc/keys /proc/kcore | head -c 1 | wc -c'
