@@ -271,3 +271,15 @@ test_a_client_that_goes_away_leaves_its_action_running() {
 	act 'echo $D'
 	assert_eq "done" "$(content)"
 }
+
+test_a_published_port_reaches_what_listens_inside() {
+	local id port=$((20000 + RANDOM % 10000)) ids
+
+	id=$(json "$(ohs start --publish "$port:8123" --empty)" .id)
+	assert_eq 000 "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/")"
+	ids='python3 -m http.server 8123 --bind 127.0.0.1 >/dev/null 2>&1 & until : 2>/dev/null </dev/tcp/127.0.0.1/8123; do sleep 0.1; done'
+	ohs act "$id" run "head -c 30000000 /dev/zero >big; $ids" >/dev/null
+	assert_eq 30000000 "$(curl -s -m 20 "http://127.0.0.1:$port/big" | wc -c)"
+	ohs stop "$id"
+	assert_eq 000 "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/")"
+}
