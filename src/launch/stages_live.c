@@ -48,16 +48,27 @@ static void add_range(struct id_map *m, uint32_t inside, uint32_t outside, uint3
 		m->range[m->n++] = (struct id_range) { inside, outside, count };
 }
 
-/* The owner of a tree becomes the session's user; who has that number in the tree becomes the
- * other; everybody else is the slice's id of the same number. */
-static struct id_map owner_map(uint32_t owner, uint32_t user, uint32_t slice)
+/* The owner of a tree becomes the session's user, and nobody else in it is anybody inside: what
+ * another user of the host keeps there from the owner stays kept, also from the session's root. */
+static struct id_map owner_alone(uint32_t owner, uint32_t user, uint32_t slice)
 {
-	uint32_t low = owner < user ? owner : user, high = owner < user ? user : owner;
 	struct id_map m = { 0 };
 
-	if (owner == user || owner >= IDS_WORKLOAD) {
+	add_range(&m, owner, slice + user, 1);
+	return m;
+}
+
+/* The groups of a plain directory: its own becomes the session user's, which changes places with
+ * it; the others keep their numbers. A file of a group without a number could not be changed: the
+ * copy in the upper layer must have one. */
+static struct id_map groups_of_directory(uint32_t group, uint32_t user, uint32_t slice)
+{
+	uint32_t low = group < user ? group : user, high = group < user ? user : group;
+	struct id_map m = { 0 };
+
+	if (group == user || group >= IDS_WORKLOAD) {
 		add_range(&m, 0, slice, user);
-		add_range(&m, owner, slice + user, 1);
+		add_range(&m, group, slice + user, 1);
 		add_range(&m, user + 1, slice + user + 1, IDS_WORKLOAD - user - 1);
 		return m;
 	}
@@ -103,15 +114,12 @@ static int owner_namespace(struct launch *l, int proc, struct err *e)
 
 	if (workspace_owner(l, &owner, &group, e) < 0)
 		return -e->code;
-	/* Where the numbers are the same, so is the namespace. */
-	if (owner == in->session_uid && group == in->session_gid) {
-		int same = fcntl(in->userns, F_DUPFD_CLOEXEC, 3);
-
-		return same < 0 ? err_errno(e, "a second descriptor of the session's namespace")
-				: same;
-	}
-	uids = owner_map(owner, in->session_uid, in->session_uids.range[0].outside);
-	gids = owner_map(group, in->session_gid, in->session_gids.range[0].outside);
+	uids = owner_alone(owner, in->session_uid, in->session_uids.range[0].outside);
+	if (l->plan->request->kind == WORKSPACE_DIR)
+		gids = groups_of_directory(group, in->session_gid,
+					   in->session_gids.range[0].outside);
+	else
+		gids = owner_alone(group, in->session_gid, in->session_gids.range[0].outside);
 	return ids_userns(proc, &uids, &gids, in->init_uid, e);
 }
 
