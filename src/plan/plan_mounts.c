@@ -226,13 +226,11 @@ static int add_host_dirs(struct plan *p, struct err *e)
 
 		if (!(p->host->dirs & 1u << i))
 			continue;
-		if (mapped && !host_dirs_are_written(p))
-			ret = add_read_only(p, dir->path, dir->path, MOUNT_IDS_SESSION, e);
-		else if (mapped)
+		if (mapped && host_dirs_are_written(p))
 			ret = add_public(p, dir->path, dir->layer, e);
-		else if (is_fresh_without_ids(dir->path))
+		else if (!mapped && is_fresh_without_ids(dir->path))
 			continue;
-		else
+		else /* their owners mean nobody inside: what is not everybody's is not ours */
 			ret = add_read_only(p, dir->path, dir->path, MOUNT_IDS_PLAIN, e);
 		if (ret < 0)
 			return ret;

@@ -81,10 +81,20 @@ test_nothing_only_root_can_read_is_readable_inside() {
 			cmp -s "$f" <(ohs run --quiet --repo "$BASE/work/repo" --user "$U" -- cat "$f") && fail "$f of the host is readable as $U"
 		done
 	done
-	echo canary >/usr/local/only-root
-	chmod 600 /usr/local/only-root
-	session root cat /usr/local/only-root
-	rm /usr/local/only-root
-	assert_not_contains "$out" canary
+	# The workload's group is root's by number, and its user is somebody's of the host.
+	local seen=
+	for mode in 600 640 660; do
+		for owner in 0:0 1000:1000; do
+			echo canary >/usr/local/only-root
+			chown $owner /usr/local/only-root
+			chmod $mode /usr/local/only-root
+			for U in openhands root; do
+				session "$U" cat /usr/local/only-root
+				seen=$seen$out
+			done
+			rm /usr/local/only-root
+		done
+	done
+	assert_eq "" "$seen" "what only some may read on the host"
 	control sh -c 'cat "$(head -n 1 "$0")" >/dev/null' "$list"
 }

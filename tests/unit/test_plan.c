@@ -163,6 +163,22 @@ static void root_writes_host_directories_in_layers(void **state)
 	plan_free(p);
 }
 
+/* Nothing is hidden in them, and the workload's group is root's: no id of the host may mean one inside. */
+static void read_only_host_directories_show_what_everybody_may_read(void **state)
+{
+	struct inputs in = inputs();
+	struct plan *p;
+
+	(void)state;
+	in.request.ends_with_us = true;
+	p = make(&in);
+	assert_int_equal(step_at(p, "/usr")->kind, MOUNT_BIND);
+	assert_true(step_at(p, "/usr")->flags & MOUNT_RO);
+	assert_int_equal(step_at(p, "/usr")->lower_ids, MOUNT_IDS_PLAIN);
+	assert_int_equal(step_at(p, "/opt")->lower_ids, MOUNT_IDS_PLAIN);
+	plan_free(p);
+}
+
 static void without_idmapped_mounts_host_directories_are_read_only(void **state)
 {
 	struct inputs one = inputs(), two = user_inputs(IDS_SUBIDS);
@@ -597,6 +613,7 @@ int main(void)
 		cmocka_unit_test(root_gets_every_wall),
 		cmocka_unit_test(root_directory_comes_first_and_proc_after_all_mounts),
 		cmocka_unit_test(root_writes_host_directories_in_layers),
+		cmocka_unit_test(read_only_host_directories_show_what_everybody_may_read),
 		cmocka_unit_test(without_idmapped_mounts_host_directories_are_read_only),
 		cmocka_unit_test(kept_layers_are_not_volatile),
 		cmocka_unit_test(nothing_of_the_hosts_is_mounted_but_what_is_listed),
