@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 /* To read and remove layers of foreign ids, to end the session's processes, to take its link and
- * its rules away. */
+ * its rules away; and SYS_ADMIN, without which the kernel shows no trusted attribute: a renamed or
+ * replaced directory in an upper layer would be taken for what it is not. */
 static const uint64_t for_the_end = 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_DAC_READ_SEARCH |
-				    1ull << CAP_FOWNER | 1ull << CAP_KILL | 1ull << CAP_NET_ADMIN;
+				    1ull << CAP_FOWNER | 1ull << CAP_KILL | 1ull << CAP_NET_ADMIN |
+				    1ull << CAP_SYS_ADMIN;
 
 struct sets {
 	struct __user_cap_header_struct header;
