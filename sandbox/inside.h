@@ -42,6 +42,8 @@ enum {
 		1 << 4, /* an overlay whose upper layer is in memory and goes with the session:
 				  * no upper, no work, and not one inode made or removed on a disk */
 	MOUNT_PUBLIC = 1 << 5, /* a lower of the host's: what not everybody may read is hidden */
+	MOUNT_GIVEN =
+		1 << 6, /* named by the caller, and looked at: no link may be on its way now */
 };
 
 /* The executor's processes, in the session's pid namespace. The server is init's first child: 2 as

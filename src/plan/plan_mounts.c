@@ -242,9 +242,11 @@ static int add_workspace(struct plan *p, struct err *e)
 {
 	const struct request *r = p->request;
 
-	return add_overlay(p, "/workspace", r->kind == WORKSPACE_EMPTY ? NULL : r->path,
-			   "workspace",
-			   r->kind == WORKSPACE_EMPTY ? MOUNT_IDS_SESSION : MOUNT_IDS_OWNER, e);
+	if (add_overlay(p, "/workspace", r->kind == WORKSPACE_EMPTY ? NULL : r->path, "workspace",
+			r->kind == WORKSPACE_EMPTY ? MOUNT_IDS_SESSION : MOUNT_IDS_OWNER, e) < 0)
+		return -e->code;
+	p->mounts[p->n_mounts - 1].flags |= MOUNT_GIVEN;
+	return 0;
 }
 
 static uint64_t half_of_memory(const struct plan *p)
@@ -273,11 +275,16 @@ static int add_extra(struct plan *p, const struct policy_mount *m, unsigned numb
 			     : m->owner_ids ? MOUNT_IDS_OWNER
 					    : MOUNT_IDS_SESSION;
 	char layer[24];
+	int ret;
 
-	if (m->is_file || m->mode == MOUNT_MODE_RO)
-		return add_read_only(p, m->inside, m->host, ids, e);
 	snprintf(layer, sizeof(layer), "mount-%u", number);
-	return add_overlay(p, m->inside, m->host, layer, ids, e);
+	ret = m->is_file || m->mode == MOUNT_MODE_RO
+		      ? add_read_only(p, m->inside, m->host, ids, e)
+		      : add_overlay(p, m->inside, m->host, layer, ids, e);
+	/* Toolchains are found, not named: there may be a link where one is. */
+	if (ret == 0 && !m->plain_ids)
+		p->mounts[p->n_mounts - 1].flags |= MOUNT_GIVEN;
+	return ret;
 }
 
 int plan_mounts(struct plan *p, struct err *e)

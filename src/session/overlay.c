@@ -3,9 +3,12 @@
 #include "session/overlay.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/str.h"
@@ -47,6 +50,18 @@ static int add_empty(const struct job *j, struct mount_step *step, struct err *e
 	return add_lower(step, fd, MOUNT_IDS_SESSION);
 }
 
+/* Whoever owns a directory above what the caller named could have put a link to what is refused in its
+ * place since it was looked at. */
+static int open_source(const struct mount_step *step, int at, const char *path, int flags)
+{
+	const struct open_how how = {
+		.flags = (uint64_t)flags,
+		.resolve = step->flags & MOUNT_GIVEN ? RESOLVE_NO_SYMLINKS : 0,
+	};
+
+	return (int)syscall(SYS_openat2, at, path, &how, sizeof(how));
+}
+
 /* `path` is absolute or relative to STATE. */
 static int add_dir(const struct job *j, struct mount_step *step, const char *path, struct err *e)
 {
@@ -55,7 +70,7 @@ static int add_dir(const struct job *j, struct mount_step *step, const char *pat
 	if (step->n_lower == MOUNT_LOWERS_MAX)
 		return err_code(e, E2BIG, "'%s' has more than %d layers", step->target,
 				MOUNT_LOWERS_MAX);
-	fd = openat(j->session->state, path, DIR_PATH);
+	fd = open_source(step, j->session->state, path, DIR_PATH);
 	if (fd < 0)
 		return err_errno(e, "layer of '%s': open directory '%s'", step->target, path);
 	return add_lower(step, fd, step->lower_ids);
@@ -168,7 +183,7 @@ static int open_bind(struct mount_step *step, struct err *e)
 
 	if (step->n_lower)
 		return 0;
-	fd = open(step->source, O_PATH | O_CLOEXEC);
+	fd = open_source(step, AT_FDCWD, step->source, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return err_errno(e, "mount '%s' at '%s'", step->source, step->target);
 	(void)add_lower(step, fd, step->lower_ids); /* the step owns it from here on */

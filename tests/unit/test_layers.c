@@ -246,6 +246,22 @@ static void device_files_and_directories_are_bound_and_let_go(void **state)
 	assert_int_equal(first, last);
 }
 
+/* Looked at first, opened later: in between it was a directory. */
+static void link_in_place_of_what_the_caller_named_is_refused(void **state)
+{
+	struct place *p = *state;
+	autofree char *given = in(p, "given");
+	struct err e = { 0 };
+
+	assert_int_equal(symlinkat("/etc", p->state, "given"), 0);
+	add(p, MOUNT_BIND, "/mnt", given, NULL, MOUNT_IDS_PLAIN, MOUNT_RO | MOUNT_GIVEN);
+	assert_int_equal(overlay_up(&p->plan, NULL, "skel", p->session, &e), -ELOOP);
+	p->plan.mounts[0].kind = MOUNT_OVERLAY;
+	p->plan.mounts[0].layer = "mount-0";
+	assert_int_equal(overlay_up(&p->plan, NULL, "skel", p->session, &e), -ELOOP);
+	assert_int_equal(unlinkat(p->state, "given", 0), 0);
+}
+
 static void missing_layer_is_named(void **state)
 {
 	struct place *p = *state;
@@ -574,6 +590,7 @@ int main(void)
 		TEST(base_layers_come_in_their_order_and_objects_as_mounts_of_their_own),
 		TEST(what_is_no_file_is_not_bound),
 		TEST(device_files_and_directories_are_bound_and_let_go),
+		TEST(link_in_place_of_what_the_caller_named_is_refused),
 		TEST(missing_layer_is_named),
 		TEST(removed_session_leaves_nothing_and_may_be_removed_again),
 		TEST(what_a_volatile_mount_leaves_is_removed),
