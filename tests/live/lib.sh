@@ -81,10 +81,10 @@ leave_groups() {
 
 session_groups() {
 	if [ ${#own_groups[@]} -gt 0 ]; then
-		find "${own_groups[@]}" -mindepth 1 -type d
+		find "${own_groups[@]}" -mindepth 1 -type d -printf 'group %p\n'
 	else
-		find /sys/fs/cgroup -path '*ohsandbox*' -type d
-	fi 2>/dev/null | sed 's/^/group /' | sort
+		find /sys/fs/cgroup -path '*ohsandbox*' -type d -printf 'group %p\n'
+	fi 2>/dev/null
 }
 
 # Everything here is undone by the end of the namespaces.
@@ -264,18 +264,31 @@ strays() {
 }
 
 # What all sessions of a host share stays for the next one, as doctor says, until `ohsandbox clean`:
-# bridges, the static ruleset, the slot table.
+# bridges, the static ruleset, the slot table. Of few processes: where the machine is emulated they
+# are what a test takes.
 snapshot() {
-	awk '{ for (i = 7; $i != "-"; i++); print "mount", $5, $(i + 1), $(i + 2) }' /proc/self/mountinfo | sort
-	sed -n 's/^ *\([^:]*\):.*/link \1/p' /proc/net/dev | grep -v '^link ohsbr[0-9]$' | sort
-	if is_root && command -v nft >/dev/null; then
-		nft list tables 2>/dev/null | grep -v ' ohsandbox$' | sort
-	fi
-	session_groups
-	[ ! -d /run/ohsandbox ] || find /run/ohsandbox -mindepth 1 ! -name slots | sed 's/^/file /' | sort
-	[ ! -d "$OHS_STATE_DIR/sessions" ] || (cd "$OHS_STATE_DIR/sessions" && ls) | grep -vxFf "$BASE/kept" |
-		sed 's/^/session /'
-	strays
+	{
+		awk 'FILENAME ~ /mountinfo/ { for (i = 7; $i != "-"; i++); print "mount", $5, $(i + 1), $(i + 2); next }
+			FNR > 2 { sub(/:.*/, "", $1); if ($1 !~ /^ohsbr[0-9]$/) print "link", $1 }' \
+			/proc/self/mountinfo /proc/net/dev
+		if ((EUID == 0)) && command -v nft >/dev/null; then
+			nft list tables 2>/dev/null | sed '/ ohsandbox$/d'
+		fi
+		session_groups
+		[ ! -d /run/ohsandbox ] || find /run/ohsandbox -mindepth 1 ! -name slots -printf 'file %p\n'
+		sessions_left
+		strays
+	} | sort
+}
+
+# Those that are not meant to outlive the test.
+sessions_left() {
+	local at id
+
+	for at in "$OHS_STATE_DIR"/sessions/*; do
+		id=${at##*/}
+		[ ! -e "$at" ] || [[ " $(<"$BASE/kept") " == *[[:space:]]"$id"[[:space:]]* ]] || echo "session $id"
+	done
 }
 
 # With kept sessions what is shared may stay, too.
@@ -308,7 +321,8 @@ run_test() { # FUNCTION
 
 	T=$BASE/work/$name
 	as_me mkdir -p "$T"
-	snapshot >"$BASE/before"
+	# After a test that left nothing behind all is as it was before.
+	[ -n "$as_before" ] || snapshot >"$BASE/before"
 	rm -f "$BASE/skip"
 	(
 		cd "$T" || exit 1
@@ -316,6 +330,7 @@ run_test() { # FUNCTION
 		"$1"
 	) >"$BASE/log" 2>&1 </dev/null
 	status=$?
+	as_before=
 	[ $status -ne 78 ] || return
 	if [ $status -eq 77 ] && [ -s "$BASE/skip" ]; then
 		echo "skip $name: $(cat "$BASE/skip")"
@@ -331,6 +346,7 @@ run_test() { # FUNCTION
 		grep -q '^# ' "$BASE/log" || echo "# a command ended with status $status" >>"$BASE/log"
 	fi
 	if [ $status -eq 0 ]; then
+		[ -s "$BASE/kept" ] || as_before=1
 		echo "ok $name"
 	else
 		report_failure "$name"
@@ -353,7 +369,7 @@ shared_goes_with_clean() {
 }
 
 main() {
-	local t
+	local t as_before=
 
 	umask 022
 	mkdir -p "$BASE/home" "$BASE/work" "$BASE/state"
