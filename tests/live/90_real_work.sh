@@ -5,7 +5,11 @@
 # deadline: 900
 # shellcheck shell=bash
 
-file_setup() { make_repo "$BASE/work/repo"; }
+file_setup() {
+	[ -z "${OHS_SANITIZED:-}" ] || skip "is about real programs, not about ours under a sanitizer"
+	[ -z "${OHS_IN_VM:-}" ] || skip "takes too long in an emulated machine"
+	make_repo "$BASE/work/repo"
+}
 
 # The documentation is no part of the tests: what is built is what git has.
 test_this_project_builds_and_passes_its_own_unit_tests_inside() {
