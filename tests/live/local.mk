@@ -15,3 +15,9 @@ tests_live_ohsandbox_hooked_CPPFLAGS = $(AM_CPPFLAGS) -DOHS_TEST_HOOKS=1
 tests_live_ohsandbox_hooked_LDFLAGS = $(AM_LDFLAGS) $(CLI_LINK)
 tests_live_ohsandbox_hooked_LDADD = $(HOST_ARCHIVES) $(HOST_LIBS)
 check_PROGRAMS += tests/live/cgroup_demo
+
+# The program as valgrind can look into it.
+check_PROGRAMS += tests/live/ohsandbox-dynamic
+tests_live_ohsandbox_dynamic_SOURCES = src/cli/main.c
+tests_live_ohsandbox_dynamic_LDFLAGS = $(AM_LDFLAGS) $(DYNAMIC_LINK)
+tests_live_ohsandbox_dynamic_LDADD = $(HOST_ARCHIVES) $(HOST_LIBS)
