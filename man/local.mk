@@ -2,3 +2,4 @@
 dist_man_MANS += man/ohsandbox.1
 dist_man_MANS += man/ohsandbox-policy.5
 dist_man_MANS += man/ohsandbox-executor.8
+dist_man_MANS += man/ohsandbox-sudo.8

@@ -21,6 +21,12 @@ int gate_new(int *host, int *child, struct err *e)
 	return 0;
 }
 
+/* Room for the descriptors that go with the byte. */
+union cargo {
+	struct cmsghdr head;
+	char room[CMSG_SPACE(GATE_FDS_MAX * sizeof(int))];
+};
+
 static int send_byte(int fd, const char *what, struct err *e)
 {
 	ssize_t n;
@@ -29,11 +35,6 @@ static int send_byte(int fd, const char *what, struct err *e)
 		n = send(fd, what, 1, MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);
 	return n == 1 ? 0 : err_errno(e, "gate: the other side is gone");
-}
-
-int gate_go(int host, struct err *e)
-{
-	return send_byte(host, "g", e);
 }
 
 int gate_ready(int child, struct err *e)
@@ -51,14 +52,32 @@ static ssize_t receive(int fd, void *bytes, size_t size, int flags)
 	return n;
 }
 
-int gate_await(int child, struct err *e)
+int gate_await(int child, int fds[GATE_FDS_MAX], struct err *e)
 {
 	char go;
-	ssize_t n = receive(child, &go, 1, 0);
+	struct iovec into = { .iov_base = &go, .iov_len = 1 };
+	union cargo cargo = { .room = { 0 } };
+	struct msghdr m = { .msg_iov = &into,
+			    .msg_iovlen = 1,
+			    .msg_control = cargo.room,
+			    .msg_controllen = sizeof(cargo.room) };
+	ssize_t got;
 
-	if (n < 0)
+	do {
+		got = recvmsg(child, &m, MSG_CMSG_CLOEXEC);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0)
 		return err_errno(e, "gate: wait for go");
-	return n == 1 ? 0 : err_code(e, EPIPE, "gate: the host is gone");
+	if (got == 0)
+		return err_code(e, EPIPE, "gate: the host is gone");
+	if (!m.msg_controllen)
+		return 0;
+	if (m.msg_flags & MSG_CTRUNC || cargo.head.cmsg_type != SCM_RIGHTS ||
+	    cargo.head.cmsg_len > sizeof(cargo.room))
+		return err_code(e, EPROTO, "gate: a go with more than there is room for");
+	got = (ssize_t)(cargo.head.cmsg_len - CMSG_LEN(0));
+	memcpy(fds, CMSG_DATA(&cargo.head), (size_t)got);
+	return (int)((size_t)got / sizeof(int));
 }
 
 int gate_check(int child, struct err *e)
@@ -122,6 +141,9 @@ int gate_answer(int host, int timeout_ms, struct err *e)
 		if (wait_readable(host, deadline_ms, e) < 0)
 			return -e->code;
 		n = receive(host, &answer, sizeof(answer), 0);
+		/* It ended with our go unread, which is told before what it said. */
+		if (n < 0 && errno == ECONNRESET)
+			n = receive(host, &answer, sizeof(answer), 0);
 		if (n == (ssize_t)sizeof(answer))
 			return take_error(&answer, e);
 		if (n == 1 && !ready) {
@@ -130,10 +152,33 @@ int gate_answer(int host, int timeout_ms, struct err *e)
 		}
 		if (n == 0 && ready)
 			return 0;
-		/* ECONNRESET: it ended with our go unread. */
-		if (n == 0 || (n < 0 && errno == ECONNRESET))
+		if (n == 0)
 			return err_code(e, ECHILD, "the sandbox died while it was being set up");
 		return n < 0 ? err_errno(e, "gate: receive the answer")
 			     : err_code(e, EPROTO, "gate: an answer of %zd bytes", n);
 	}
+}
+
+int gate_go(int host, const int *fds, unsigned n, struct err *e)
+{
+	struct iovec go = { .iov_base = (char[]) { 'g' }, .iov_len = 1 };
+	struct msghdr m = { .msg_iov = &go, .msg_iovlen = 1 };
+	union cargo cargo = { .room = { 0 } };
+	ssize_t sent;
+
+	if (n) {
+		m.msg_control = cargo.room;
+		m.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		cargo.head = (struct cmsghdr) { .cmsg_level = SOL_SOCKET,
+						.cmsg_type = SCM_RIGHTS,
+						.cmsg_len = CMSG_LEN(n * sizeof(int)) };
+		memcpy(CMSG_DATA(&cargo.head), fds, n * sizeof(int));
+	}
+	do {
+		sent = sendmsg(host, &m, MSG_NOSIGNAL);
+	} while (sent < 0 && errno == EINTR);
+	if (sent == 1)
+		return 0;
+	/* It failed before this, and has said why. */
+	return errno == EPIPE ? gate_answer(host, 0, e) : err_errno(e, "gate: say go");
 }

@@ -116,23 +116,20 @@ static int hold(void *arg)
 	return 0;
 }
 
-#define HOLDER_STACK_BYTES 8192
-
 /* A process in a new user namespace. It shares our memory, so nothing is copied; with signals
  * blocked (it inherits that) no handler of ours ever runs in it. No exit signal: whoever waits
  * for our other children does not see it. */
 #define HOLDER_FLAGS (CLONE_NEWUSER | CLONE_VM | CLONE_FILES)
 
-static int holder_end(pid_t pid, struct err *e)
+static int hold_one(struct ids_userns *ns, pid_t *self, struct err *e)
 {
-	pid_t got;
+	char *top = ns->stack + sizeof(ns->stack) - 16;
+	pid_t pid = clone(hold, top, HOLDER_FLAGS, self);
 
-	if (kill(pid, SIGKILL) < 0)
-		return err_errno(e, "ids: end the holder of a user namespace");
-	do {
-		got = waitpid(pid, NULL, __WALL);
-	} while (got < 0 && errno == EINTR);
-	return got == pid ? 0 : err_errno(e, "ids: wait for the holder of a user namespace");
+	if (pid < 0)
+		return err_errno(e, "ids: make a user namespace");
+	ns->holder = pid;
+	return 0;
 }
 
 static int write_map(int proc, pid_t pid, const char *file, const struct id_map *map, struct err *e)
@@ -151,55 +148,65 @@ static int write_map(int proc, pid_t pid, const char *file, const struct id_map 
 	return 0;
 }
 
-static int map_and_open(int proc, pid_t pid, const struct id_map *uids, const struct id_map *gids,
-			struct err *e)
+static int map_and_open(int proc, struct ids_userns *ns, struct err *e)
 {
 	char path[40];
-	int fd;
 
-	if (write_map(proc, pid, "uid_map", uids, e) < 0 ||
-	    write_map(proc, pid, "gid_map", gids, e) < 0)
+	if (write_map(proc, ns->holder, "uid_map", ns->uids, e) < 0 ||
+	    write_map(proc, ns->holder, "gid_map", ns->gids, e) < 0)
 		return -e->code;
-	(void)snprintf(path, sizeof(path), "%d/ns/user", pid);
-	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? err_errno(e, "ids: open /proc/%s", path) : fd;
+	(void)snprintf(path, sizeof(path), "%d/ns/user", ns->holder);
+	ns->fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	return ns->fd < 0 ? err_errno(e, "ids: open /proc/%s", path) : 0;
 }
 
-static int userns_held(int proc, const struct id_map *uids, const struct id_map *gids, uid_t owner,
-		       struct err *e)
+static int make_held(int proc, struct ids_userns *ns, unsigned n, uid_t owner, struct err *e)
 {
-	char stack[HOLDER_STACK_BYTES] __attribute__((aligned(16)));
-	pid_t self = getpid(), pid;
+	pid_t self = getpid();
 	struct err later;
-	autoclose int ns = -1;
 	struct creds creds;
-	int ret;
+	int ret = 0;
 
 	if (become_owner(&creds, owner, e) < 0)
 		return -e->code;
-	pid = clone(hold, &stack[HOLDER_STACK_BYTES - 16], HOLDER_FLAGS, &self);
-	ret = pid < 0 ? err_errno(e, "ids: make a user namespace") : 0;
+	for (unsigned i = 0; i < n && ret == 0; i++)
+		ret = hold_one(&ns[i], &self, e);
 	/* Maps are written with our own ids: they have the capabilities that many ranges need. */
 	if (become_oneself(&creds, owner, ret < 0 ? &later : e) < 0 && ret == 0)
 		ret = -e->code;
-	if (pid < 0)
-		return ret;
-	ns = ret < 0 ? ret : map_and_open(proc, pid, uids, gids, e);
-	/* Its stack is ours: never return while it lives. */
-	if (holder_end(pid, ns < 0 ? &later : e) < 0 && ns >= 0)
-		return -e->code;
-	return take_fd(&ns);
+	for (unsigned i = 0; i < n && ret == 0; i++)
+		ret = map_and_open(proc, &ns[i], e);
+	for (unsigned i = 0; i < n; i++)
+		if (ns[i].holder)
+			(void)kill(ns[i].holder,
+				   SIGKILL); /* our child, not waited for: it is there */
+	return ret;
 }
 
-int ids_userns(int proc, const struct id_map *uids, const struct id_map *gids, uid_t owner,
-	       struct err *e)
+int ids_make(int proc, struct ids_userns *ns, unsigned n, uid_t owner, struct err *e)
 {
 	sigset_t all, before;
 	int ret;
 
+	for (unsigned i = 0; i < n; i++) {
+		ns[i].fd = -1;
+		ns[i].holder = 0;
+	}
 	(void)sigfillset(&all); /* neither can fail with these arguments */
 	(void)sigprocmask(SIG_BLOCK, &all, &before);
-	ret = userns_held(proc, uids, gids, owner, e);
+	ret = make_held(proc, ns, n, owner, e);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	for (unsigned i = 0; i < n && ret < 0; i++)
+		drop_fd(&ns[i].fd);
 	return ret;
+}
+
+void ids_reap(struct ids_userns *ns, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		/* By its number it cannot be missed, nor can the wait be for another. */
+		while (ns[i].holder && waitpid(ns[i].holder, NULL, __WALL) < 0 && errno == EINTR)
+			;
+		ns[i].holder = 0;
+	}
 }

@@ -57,10 +57,22 @@ bool ids_outside(const struct id_map *map, uint32_t inside, uint32_t *outside);
  * root. As seen outside. */
 uint32_t ids_owner(const struct id_map *map);
 
-/* Make a user namespace with these maps, owned by `owner` (an effective uid that the caller may
- * take: kernel counters are charged to it), and give an fd of it. Nothing of it runs on: the
- * namespace lives by the fd. `proc` is an fd of a /proc that shows the caller's pid namespace.
- * The caller needs CAP_SETUID and CAP_SETGID where it stands, unless the maps are of one id of
- * its own; its ids and capabilities are the same afterwards. Signals are held back meanwhile. */
-must_check int ids_userns(int proc, const struct id_map *uids, const struct id_map *gids,
-			  uid_t owner, struct err *e);
+/* A user namespace to be made. */
+struct ids_userns {
+	const struct id_map *uids, *gids;
+	int fd; /* of it, the caller's; -1 until it is there */
+	/* The process that stood in it while its maps were written: dead, and not yet waited for. Its
+	 * stack stays where it is until then. */
+	pid_t holder;
+	char stack[8192] __attribute__((aligned(16)));
+};
+
+/* Make `n` user namespaces, owned by `owner` (an effective uid that the caller may take: kernel
+ * counters are charged to it). Nothing of them runs on: a namespace lives by its fd. `proc` is an fd
+ * of a /proc that shows the caller's pid namespace. The caller needs CAP_SETUID and CAP_SETGID where
+ * it stands, unless the maps are of one id of its own; its ids and capabilities are the same
+ * afterwards. Signals are held back meanwhile. On success and on failure ids_reap() follows. */
+must_check int ids_make(int proc, struct ids_userns *ns, unsigned n, uid_t owner, struct err *e);
+
+/* Wait for what is left of their processes. */
+void ids_reap(struct ids_userns *ns, unsigned n);

@@ -2,7 +2,7 @@
 /* inside.c - from clone to exec, one table of steps; see inside.h.
  *
  * As root the child starts with the host's credentials in private namespaces, and does all it can
- * while the host makes the network: it looks at the gate only then. As an ordinary user it has no
+ * while the host makes the network, whose namespace it enters when it has looked at the gate. As an ordinary user it has no
  * id at all before the host wrote its maps: the gate comes first. */
 #include "sandbox/inside.h"
 
@@ -33,6 +33,10 @@ struct walk {
 	const struct inside *in;
 	struct tree tree;
 	struct fds fds;
+	/* What the host made meanwhile, and handed over with the go. */
+	int netns;		       /* as root */
+	int group_tasks[GATE_FDS_MAX]; /* cgroup v1: `tasks` files to write "0" to */
+	unsigned n_group_tasks;
 };
 
 /* Takes away: the host's end of the gate (or its death would never show), the caller's terminal,
@@ -55,11 +59,24 @@ static int step_begin(struct walk *w, struct err *e)
 	return w->tree.proc < 0 ? err_errno(e, "open /proc") : 0;
 }
 
+/* As root the network comes first, with the executor's listener in it; then ways into groups. */
 static int step_go(struct walk *w, struct err *e)
 {
-	/* Nobody is left to be told. */
-	if (gate_await(w->in->gate, e) < 0)
-		_exit(1);
+	int n, at = 0, fds[GATE_FDS_MAX];
+
+	n = gate_await(w->in->gate, fds, e);
+	if (n == -EPIPE)
+		_exit(1); /* nobody is left to be told */
+	if (n < 0)
+		return n;
+	if (w->in->mode == IDS_ROOT && n < 1 + !!w->in->net.port)
+		return err_code(e, EPROTO, "the network is missing");
+	if (w->in->mode == IDS_ROOT)
+		w->netns = fds[at++];
+	if (w->in->mode == IDS_ROOT && w->in->net.port)
+		w->fds.listener = fds[at++];
+	while (at < n)
+		w->group_tasks[w->n_group_tasks++] = fds[at++];
 	return 0;
 }
 
@@ -99,8 +116,8 @@ static int check_groups(int proc, struct err *e)
  * beside this one. Either way the workload takes a view of its own in its own group. */
 static int step_groups(struct walk *w, struct err *e)
 {
-	for (unsigned i = 0; i < w->in->n_group_tasks; i++)
-		if (write(w->in->group_tasks[i], "0", 1) != 1)
+	for (unsigned i = 0; i < w->n_group_tasks; i++)
+		if (write(w->group_tasks[i], "0", 1) != 1)
 			return err_errno(e, "enter group %u", i);
 	if (w->in->group_v2)
 		return 0;
@@ -122,11 +139,15 @@ static int step_userns(struct walk *w, struct err *e)
 {
 	const struct inside *in = w->in;
 	autoclose int proc = open("/proc", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct ids_userns ns = { .uids = &in->session_uids, .gids = &in->session_gids };
+	int made;
 
 	if (proc < 0)
 		return err_errno(e, "open /proc of the session");
-	w->fds.userns = ids_userns(proc, &in->session_uids, &in->session_gids, in->init_uid, e);
-	return w->fds.userns < 0 ? w->fds.userns : 0;
+	made = ids_make(proc, &ns, 1, in->init_uid, e);
+	ids_reap(&ns, 1);
+	w->fds.userns = ns.fd;
+	return made;
 }
 
 /* Needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE; the host's /proc by its descriptor, since the
@@ -134,6 +155,14 @@ static int step_userns(struct walk *w, struct err *e)
 static int step_network(struct walk *w, struct err *e)
 {
 	return link_inside(&w->in->net, w->tree.proc, &w->fds.listener, e);
+}
+
+/* Needs CAP_SYS_ADMIN. */
+static int step_enter_network(struct walk *w, struct err *e)
+{
+	if (setns(w->netns, CLONE_NEWNET) < 0)
+		return err_errno(e, "enter the namespace that the host made");
+	return 0;
 }
 
 /* Needs CAP_SYS_ADMIN over the UTS namespace. */
@@ -235,27 +264,33 @@ static const struct {
 	unsigned modes;
 	int (*run)(struct walk *w, struct err *e);
 } steps[] = {
-	{ "begin", ALL, step_begin },	  { "groups", ALL, step_groups },
-	{ "go", USER, step_go },	  { "root of the namespace", USER, step_own_root },
-	{ "mounts", ALL, step_mounts },	  { "hostname", ALL, step_hostname },
-	{ "root", ALL, step_pivot },	  { "user namespace", USER, step_userns },
-	{ "limits", ALL, step_limits },	  { "capabilities", ALL, step_lock_caps },
-	{ "go", ROOT, step_go },	  { "network", ALL, step_network },
-	{ "descriptors", ALL, step_fds }, { "ids", ALL, step_ids },
-	{ "keyring", ALL, step_keyring }, { "capabilities", ALL, step_drop_caps },
-	{ "death", ALL, step_death },	  { "exec", ALL, step_exec },
+	{ "begin", ALL, step_begin },
+	{ "go", USER, step_go },
+	{ "root of the namespace", USER, step_own_root },
+	{ "mounts", ALL, step_mounts },
+	{ "hostname", ALL, step_hostname },
+	{ "root", ALL, step_pivot },
+	{ "user namespace", USER, step_userns },
+	{ "limits", ALL, step_limits },
+	{ "capabilities", ALL, step_lock_caps },
+	{ "go", ROOT, step_go },
+	{ "groups", ALL, step_groups },
+	{ "network", USER, step_network },
+	{ "network", ROOT, step_enter_network },
+	{ "descriptors", ALL, step_fds },
+	{ "ids", ALL, step_ids },
+	{ "keyring", ALL, step_keyring },
+	{ "capabilities", ALL, step_drop_caps },
+	{ "death", ALL, step_death },
+	{ "exec", ALL, step_exec },
 };
 
 void inside_main(const struct inside *in)
 {
 	struct walk w = {
 		.in = in,
-		.tree = { .in = in,
-			  .proc = -1,
-			  .host_root = -1,
-			  .root = -1,
-			  .scratch = -1,
-			  .empty = -1 },
+		.netns = -1,
+		.tree = TREE_NONE,
 		.fds = { .ctl = in->ctl,
 			 .listener = -1,
 			 .userns = in->userns,
@@ -265,6 +300,7 @@ void inside_main(const struct inside *in)
 	};
 	struct err e = { 0 };
 
+	w.tree.in = in;
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
 		if (!(steps[i].modes & 1u << in->mode) || steps[i].run(&w, &e) == 0)
 			continue;

@@ -34,7 +34,7 @@ enum mount_kind {
 };
 
 enum {
-	MOUNT_RO = 1 << 0,
+	MOUNT_RO = 1 << 0, /* an overlay: without an upper layer */
 	MOUNT_NOEXEC = 1 << 1,
 	MOUNT_DEV = 1 << 2,	 /* device nodes work here; nodev otherwise. nosuid always */
 	MOUNT_VOLATILE = 1 << 3, /* an overlay that need not survive the host's power failure */
@@ -44,6 +44,8 @@ enum {
 	MOUNT_PUBLIC = 1 << 5, /* a lower of the host's: what not everybody may read is hidden */
 	MOUNT_GIVEN =
 		1 << 6, /* named by the caller, and looked at: no link may be on its way now */
+	MOUNT_SKELETON = 1 << 7, /* an overlay: what the skeleton has at this place comes above */
+	MOUNT_PROGRAM = 1 << 8,	 /* a bind: `source` names a program of ours, "sudo" */
 };
 
 /* The executor's processes, in the session's pid namespace. The server is init's first child: 2 as
@@ -90,9 +92,6 @@ enum { INSIDE_FD_CTL = 3, INSIDE_FD_LISTEN = 4, INSIDE_FD_USERNS = 5, INSIDE_FD_
 
 struct inside {
 	enum ids_mode mode;
-	/* cgroup: v1: `tasks` files to write "0" to; v2: entered by clone. */
-	int group_tasks[8];
-	unsigned n_group_tasks;
 	bool group_v2; /* born in a group of v2: its view of groups stays the caller's */
 
 	struct mount_step *mounts;

@@ -90,12 +90,8 @@ static void add_route(struct netlink *nl, int index, const struct net_inside *ne
 	netlink_u32(nl, RTA_OIF, (uint32_t)index);
 }
 
-static int configure(const struct net_inside *net, int eth0, struct err *e)
+static int configure(struct netlink *nl, const struct net_inside *net, int eth0, struct err *e)
 {
-	autonetlink struct netlink *nl = NULL;
-
-	if (netlink_open(NETLINK_ROUTE, &nl, e) < 0)
-		return -e->code;
 	add_up(nl, LOOPBACK_INDEX, "loopback");
 	if (net->veth) {
 		add_up(nl, eth0, ETH0);
@@ -138,23 +134,44 @@ static int bind_listener(const struct net_inside *net, int sock, struct err *e)
 	return 0;
 }
 
-int link_inside(const struct net_inside *net, int proc, int *listener, struct err *e)
+void link_close(struct link *l)
+{
+	if (!l->route)
+		return;
+	netlink_close(l->route);
+	auto_close(&l->sock);
+	*l = (struct link) { .sock = -1 };
+}
+
+int link_open(const struct net_inside *net, int proc, struct link *out, struct err *e)
 {
 	autoclose int sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int eth0 = 0;
+	autonetlink struct netlink *route = NULL;
 
 	if (sock < 0)
 		return err_errno(e, "network: make a socket");
-	if (net->veth)
-		eth0 = find_eth0(net, sock, e);
-	if (eth0 < 0 || write_sysctls(net, proc, e) < 0 || configure(net, eth0, e) < 0)
+	if (write_sysctls(net, proc, e) < 0 || netlink_open(NETLINK_ROUTE, &route, e) < 0)
 		return err_wrap(e, "network");
-	if (!net->port) {
-		*listener = -1;
-		return 0;
-	}
-	if (bind_listener(net, sock, e) < 0)
-		return err_wrap(e, "network");
-	*listener = take_fd(&sock);
+	*out = (struct link) { .route = take_ptr(&route), .sock = take_fd(&sock) };
 	return 0;
+}
+
+int link_configure(struct link *l, const struct net_inside *net, int *listener, struct err *e)
+{
+	int eth0 = net->veth ? find_eth0(net, l->sock, e) : 0;
+
+	if (eth0 < 0 || configure(l->route, net, eth0, e) < 0 ||
+	    (net->port && bind_listener(net, l->sock, e) < 0))
+		return err_wrap(e, "network");
+	*listener = net->port ? take_fd(&l->sock) : -1;
+	return 0;
+}
+
+int link_inside(const struct net_inside *net, int proc, int *listener, struct err *e)
+{
+	__attribute__((cleanup(link_close))) struct link l = { .sock = -1 };
+
+	if (link_open(net, proc, &l, e) < 0)
+		return -e->code;
+	return link_configure(&l, net, listener, e);
 }

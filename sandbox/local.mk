@@ -4,6 +4,8 @@ noinst_LIBRARIES += libctl.a libinside.a
 # Linked by the host and by the executor.
 libctl_a_SOURCES =
 libctl_a_SOURCES += sandbox/ctl.c sandbox/ctl.h
+libctl_a_SOURCES += sandbox/sudo.c sandbox/sudo.h
+libctl_a_SOURCES += sandbox/wire.c sandbox/wire.h
 
 # Linked by the host alone.
 libinside_a_SOURCES =

@@ -30,7 +30,7 @@ uint64_t mount_attrs(const struct mount_step *s)
 	       (s->flags & MOUNT_RO ? MOUNT_ATTR_RDONLY : 0);
 }
 
-static int move_to(int mount, int target, struct err *e)
+static int move_onto(int mount, int target, struct err *e)
 {
 	if (move_mount(mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
 	    0)
@@ -40,7 +40,7 @@ static int move_to(int mount, int target, struct err *e)
 
 int mount_stage(const struct tree *t, int mount, struct err *e)
 {
-	return move_to(mount, t->proc, e);
+	return move_onto(mount, t->proc, e);
 }
 
 const char *mount_below_root(const char *target)
@@ -50,7 +50,8 @@ const char *mount_below_root(const char *target)
 	return *target ? target : ".";
 }
 
-int mount_target(const struct tree *t, const char *target, struct err *e)
+/* -ENOENT, and no text, where it is not there: the caller knows what that means. */
+static int open_target(const struct tree *t, const char *target, struct err *e)
 {
 	/* A session that is entered again may have left links anywhere. */
 	const struct open_how how = {
@@ -59,7 +60,6 @@ int mount_target(const struct tree *t, const char *target, struct err *e)
 	};
 	int fd = (int)syscall(SYS_openat2, t->root, mount_below_root(target), &how, sizeof(how));
 
-	/* Often it is only asked whether it is there: no words for that. */
 	if (fd < 0 && errno == ENOENT)
 		return -(e->code = ENOENT);
 	return fd < 0 ? err_errno(e, "open '%s'", target) : fd;
@@ -121,48 +121,81 @@ static int dirs_ensure(const struct tree *t, const char *path, struct err *e)
 	return take_fd(&at);
 }
 
-int mount_parent(const struct tree *t, const char *target, const char **name, struct err *e)
+static int open_parent(const struct tree *t, const char *path, size_t len, bool make, struct err *e)
 {
-	const char *rest = mount_below_root(target), *slash = strrchr(rest, '/');
 	char dir[PATH_MAX];
 	int fd;
 
+	if (len >= sizeof(dir))
+		return err_code(e, ENAMETOOLONG, "'%.60s...' is too long", path);
+	memcpy(dir, path, len);
+	dir[len] = '\0';
+	fd = open_target(t, dir, e);
+	return fd == -ENOENT && make ? dirs_ensure(t, dir, e) : fd;
+}
+
+int mount_parent(struct tree *t, const char *target, bool make, const char **name, struct err *e)
+{
+	const char *rest = mount_below_root(target), *slash = strrchr(rest, '/');
+	size_t len = slash ? (size_t)(slash - rest) : 0;
+	int fd;
+
 	*name = slash ? slash + 1 : rest;
-	if (!slash)
-		return mount_target(t, "/", e);
-	if ((size_t)(slash - rest) >= sizeof(dir))
-		return err_code(e, ENAMETOOLONG, "'%.60s...' is too long", target);
-	memcpy(dir, rest, (size_t)(slash - rest));
-	dir[slash - rest] = '\0';
-	fd = mount_target(t, dir, e);
-	return fd == -ENOENT ? dirs_ensure(t, dir, e) : fd;
+	if (!len)
+		return t->root;
+	if (t->dir >= 0 && t->dir_len == len && memcmp(t->dir_path, rest, len) == 0)
+		return t->dir;
+	fd = open_parent(t, rest, len, make, e);
+	if (fd < 0)
+		return fd;
+	drop_fd(&t->dir);
+	t->dir = fd;
+	t->dir_path = rest;
+	t->dir_len = len;
+	return fd;
+}
+
+int mount_move(struct tree *t, int mount, int dir, const char *name, const char *target)
+{
+	const char *rest = mount_below_root(target);
+	size_t n = strlen(rest);
+
+	if (move_mount(mount, "", dir, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return -1;
+	/* What stood there is covered from now on, and all below it. */
+	if (t->dir_len >= n && memcmp(t->dir_path, rest, n) == 0)
+		drop_fd(&t->dir);
+	return 0;
 }
 
 /* The place to mount on, made where the plan's other steps have not. */
-static int target_ensure(const struct tree *t, const char *target, bool is_dir, struct err *e)
+static int place_make(const struct tree *t, int parent, const char *name, bool is_dir,
+		      struct err *e)
 {
-	autoclose int parent = -1;
-	const char *name;
-	int fd = mount_target(t, target, e);
-
-	if (fd != -ENOENT)
-		return fd;
-	parent = mount_parent(t, target, &name, e);
-	if (parent < 0)
-		return parent;
-	if (is_dir && dir_ensure(t, parent, name, 0755, e) < 0)
-		return -e->code;
-	if (!is_dir && mknodat(parent, name, S_IFREG | 0444, 0) < 0 && errno != EEXIST)
+	if (is_dir)
+		return dir_ensure(t, parent, name, 0755, e);
+	if (mknodat(parent, name, S_IFREG | 0444, 0) < 0 && errno != EEXIST)
 		return err_errno(e, "make file '%s'", name);
-	fd = mount_target(t, target, e);
-	return fd == -ENOENT ? err_code(e, ENOENT, "'%s' is gone again", name) : fd;
+	return 0;
+}
+
+/* Was it for a link, which is told as such? */
+static int not_attached(const struct tree *t, const char *target, struct err *e)
+{
+	int code = errno;
+	autoclose int fd = open_target(t, target, e);
+
+	if (fd < 0 && fd != -ENOENT)
+		return fd;
+	errno = code;
+	return err_errno(e, "attach it");
 }
 
 static int root_attach(struct tree *t, int mount, const struct mount_step *s, struct err *e)
 {
 	if (!str_eq(s->target, "/"))
 		return err_code(e, EINVAL, "there is no '/' yet to mount on");
-	if (move_to(mount, t->host_root, e) < 0)
+	if (move_onto(mount, t->host_root, e) < 0)
 		return -e->code;
 	t->root = fcntl(mount, F_DUPFD_CLOEXEC, 0);
 	return t->root < 0 ? err_errno(e, "keep the root") : 0;
@@ -170,18 +203,28 @@ static int root_attach(struct tree *t, int mount, const struct mount_step *s, st
 
 int mount_attach(struct tree *t, int mount, const struct mount_step *s, bool is_dir, struct err *e)
 {
-	autoclose int target = -1;
+	const char *name;
+	int parent;
 
 	if (t->root < 0)
 		return root_attach(t, mount, s, e);
-	target = target_ensure(t, s->target, is_dir, e);
-	return target < 0 ? target : move_to(mount, target, e);
+	parent = mount_parent(t, s->target, true, &name, e);
+	if (parent < 0)
+		return parent;
+	if (mount_move(t, mount, parent, name, s->target) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return not_attached(t, s->target, e);
+	if (place_make(t, parent, name, is_dir, e) < 0)
+		return -e->code;
+	return mount_move(t, mount, parent, name, s->target) < 0 ? not_attached(t, s->target, e)
+								 : 0;
 }
 
 int mount_symlink(struct tree *t, const struct mount_step *s, struct err *e)
 {
 	const char *name;
-	autoclose int parent = mount_parent(t, s->target, &name, e);
+	int parent = mount_parent(t, s->target, true, &name, e);
 
 	if (parent < 0)
 		return parent;
@@ -193,7 +236,7 @@ int mount_symlink(struct tree *t, const struct mount_step *s, struct err *e)
 int mount_dir(struct tree *t, const struct mount_step *s, struct err *e)
 {
 	const char *name;
-	autoclose int parent = mount_parent(t, s->target, &name, e);
+	int parent = mount_parent(t, s->target, true, &name, e);
 
 	if (parent < 0)
 		return parent;
@@ -234,6 +277,7 @@ int mounts_make(struct tree *t, struct err *e)
 		if (makers[s->kind](t, s, e) < 0)
 			return err_wrap(e, "mount '%s'", s->target);
 	}
+	drop_fd(&t->dir);
 	if (t->root < 0)
 		return err_code(e, EINVAL, "no mount for '/'");
 	return 0;

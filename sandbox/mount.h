@@ -24,7 +24,20 @@ struct tree {
 	int root;      /* the session's "/"; -1 until it is there */
 	int scratch;   /* a tmpfs for upper layers that nobody will read; -1 until needed */
 	int empty;     /* an empty file and an empty directory to mask with; -1 until needed */
+	int covers[2]; /* a detached mount of each, for the next mask; -1 until needed */
+	/* The directory that the step before stood in: many follow each other in one. -1: none. */
+	int dir;
+	const char
+		*dir_path; /* below "/"; the plan's text, of which it is the first dir_len bytes */
+	size_t dir_len;
 };
+
+/* A value without a descriptor. */
+#define TREE_NONE                                                                    \
+	{                                                                            \
+		.proc = -1, .host_root = -1, .root = -1, .scratch = -1, .empty = -1, \
+		.covers = { -1, -1 }, .dir = -1                                      \
+	}
 
 /* Walk in->mounts. Needs CAP_SYS_ADMIN over the mount namespace. On failure what was made goes with
  * the child's namespace. */
@@ -61,15 +74,16 @@ must_check int mount_stage(const struct tree *t, int mount, struct err *e);
 must_check int mount_attach(struct tree *t, int mount, const struct mount_step *s, bool is_dir,
 			    struct err *e);
 
+/* Attach it at `name` of a directory, where nothing is followed. 0 or -1 with errno: what is missing
+ * there the caller knows what to do about. `target` is the whole of its path. */
+int mount_move(struct tree *t, int mount, int dir, const char *name, const char *target);
+
 /* A tmpfs of the session's out of sight. */
 must_check int mount_scratch(const struct tree *t, struct err *e);
 
-/* Open below the session's root, through no link. O_PATH. -ENOENT, and no text, where it is not
- * there: the caller knows what that means. */
-must_check int mount_target(const struct tree *t, const char *target, struct err *e);
-
-/* Open the directory a target stands in, making missing ones; *name is its last part. O_PATH. */
-must_check int mount_parent(const struct tree *t, const char *target, const char **name,
+/* The directory a target stands in, reached through no link; *name is the target's last part. O_PATH, the
+ * tree's own, good until the next step. -ENOENT, and no text, where it is missing, unless `make`. */
+must_check int mount_parent(struct tree *t, const char *target, bool make, const char **name,
 			    struct err *e);
 
 /* Give something made for the session to its root. */

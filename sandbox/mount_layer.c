@@ -256,7 +256,7 @@ int mount_overlay(struct tree *t, const struct mount_step *s, struct err *e)
 static int make_node(struct tree *t, const struct mount_step *s, dev_t device, struct err *e)
 {
 	const char *name;
-	autoclose int parent = mount_parent(t, s->target, &name, e);
+	int parent = mount_parent(t, s->target, true, &name, e);
 
 	if (parent < 0)
 		return parent;

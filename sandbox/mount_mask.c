@@ -30,52 +30,63 @@ static int empties_make(const struct tree *t, struct err *e)
 	return take_fd(&mount);
 }
 
-int mount_mask(struct tree *t, const struct mount_step *s, struct err *e)
+/* A detached mount of one of them: each can be attached once. */
+static int cover_ready(struct tree *t, unsigned kind, struct err *e)
 {
-	autoclose int target = mount_target(t, s->target, e), mount = -1;
-	struct stat st;
+	static const char *const names[] = { "file", "dir" };
 
-	if (target == -ENOENT)
-		return 0; /* not on this kernel */
-	if (target < 0)
-		return target;
-	if (fstat(target, &st) < 0)
-		return err_errno(e, "look at it");
 	if (t->empty < 0)
 		t->empty = empties_make(t, e);
 	if (t->empty < 0)
 		return t->empty;
-	mount = open_tree(t->empty, S_ISDIR(st.st_mode) ? "dir" : "file",
-			  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (mount < 0)
-		return err_errno(e, "clone something empty");
-	if (move_mount(mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
-	    0)
-		return err_errno(e, "cover it");
-	return 0;
+	if (t->covers[kind] < 0)
+		t->covers[kind] =
+			open_tree(t->empty, names[kind], OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	return t->covers[kind] < 0 ? err_errno(e, "clone something empty") : 0;
+}
+
+int mount_mask(struct tree *t, const struct mount_step *s, struct err *e)
+{
+	const char *name;
+	int parent = mount_parent(t, s->target, false, &name, e);
+
+	if (parent < 0)
+		return parent == -ENOENT ? 0 : parent;
+	/* The kernel refuses one that is not of the target's kind. */
+	for (unsigned kind = 0; kind < ARRAY_LEN(t->covers); kind++) {
+		if (cover_ready(t, kind, e) < 0)
+			return -e->code;
+		if (mount_move(t, t->covers[kind], parent, name, s->target) == 0) {
+			drop_fd(&t->covers[kind]);
+			return 0;
+		}
+		if (errno == ENOENT)
+			return 0; /* not on this kernel */
+	}
+	return err_errno(e, "cover it");
 }
 
 int mount_readonly(struct tree *t, const struct mount_step *s, struct err *e)
 {
 	struct mount_attr attr = { .attr_set = mount_attrs(s) | MOUNT_ATTR_RDONLY };
-	autoclose int target = mount_target(t, s->target, e), mount = -1;
+	const char *name;
+	int parent = mount_parent(t, s->target, false, &name, e);
+	autoclose int mount = -1;
 
-	if (target == -ENOENT)
-		return 0;
-	if (target < 0)
-		return target;
-	if (mount_setattr(target, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0)
+	if (parent < 0)
+		return parent == -ENOENT ? 0 : parent;
+	if (mount_setattr(parent, name, AT_SYMLINK_NOFOLLOW, &attr, sizeof(attr)) == 0 ||
+	    errno == ENOENT)
 		return 0;
 	if (errno != EINVAL)
 		return err_errno(e, "make it read-only");
 	/* No mount of its own: it gets one. */
-	mount = open_tree(target, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	mount = open_tree(parent, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
 	if (mount < 0)
 		return err_errno(e, "clone it");
 	if (mount_setattr(mount, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
 		return err_errno(e, "make the clone read-only");
-	if (move_mount(mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
-	    0)
+	if (mount_move(t, mount, parent, name, s->target) < 0)
 		return err_errno(e, "cover it with the read-only clone");
 	return 0;
 }

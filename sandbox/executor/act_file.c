@@ -8,28 +8,36 @@
 #include "sandbox/executor/act.h"
 #include "sandbox/executor/server.h"
 
-/* Below the shell's directory where it is relative; doubled slashes and "." dropped, as the
- * reference's paths are, but ".." left to the kernel. */
+void act_path_plain(struct text given, struct buf *out)
+{
+	const char *at = given.at, *end = at + given.len;
+
+	if (at < end && *at == '/')
+		buf_putc(out, '/');
+	while (at < end) {
+		const char *slash = memchr(at, '/', (size_t)(end - at));
+		size_t len = (size_t)((slash ? slash : end) - at);
+
+		if (len && !(len == 1 && *at == '.')) {
+			if (out->len && out->data[out->len - 1] != '/')
+				buf_putc(out, '/');
+			buf_add(out, at, len);
+		}
+		at += len + (slash != NULL);
+	}
+	if (!out->len)
+		buf_putc(out, '.');
+}
+
+/* Below the shell's directory where it is relative. */
 static void make_path(const struct server *s, struct text given, struct buf *out)
 {
 	autobuf struct buf joined = { 0 };
-	const char *at;
 
 	if (given.at[0] != '/')
 		buf_printf(&joined, "%s/", act_cwd(s));
 	buf_add(&joined, given.at, given.len);
-	at = buf_str(&joined);
-	while (*at) {
-		size_t len = strcspn(at, "/");
-
-		if (len && !(len == 1 && *at == '.')) {
-			buf_putc(out, '/');
-			buf_add(out, at, len);
-		}
-		at += len + (at[len] == '/');
-	}
-	if (!out->len)
-		buf_putc(out, '/');
+	act_path_plain((struct text) { buf_str(&joined), joined.len }, out);
 }
 
 static struct text path_of(const struct action *a)
@@ -94,56 +102,73 @@ static void say_status(struct observation *o, enum file_status status, const str
 	}
 }
 
-static void file_done(struct helper *h, const struct file_outcome *outcome, struct buf *content)
+struct server *act_files_server(struct helper *h)
 {
-	struct server *s = container_of(h, struct server, helper);
-	const struct action *a = &s->dispatch.first->action;
-	bool reading = a->kind == ACTION_READ;
+	return container_of(h, struct server, files.helper);
+}
+
+static void file_done(struct helper *h, struct file_reply *reply)
+{
+	struct server *s = act_files_server(h);
+	bool reading = s->dispatch.first->action.kind == ACTION_READ;
 	struct observation o = { .kind = reading ? OBSERVED_READ : OBSERVED_WRITE };
 
-	make_path(s, path_of(a), &o.path);
-	if (outcome->status == FILE_OS_ERROR) {
-		os_failure(s, outcome->code, buf_str(&o.path));
+	o.path = s->files.path;
+	s->files.path = (struct buf) { 0 };
+	if (reply->status == FILE_OS_ERROR) {
+		os_failure(s, reply->code, buf_str(&o.path));
 		observation_clear(&o);
 		return;
 	}
-	if (outcome->status != FILE_OK) {
-		say_status(&o, outcome->status, s, reading);
+	if (reply->status != FILE_OK) {
+		say_status(&o, reply->status, s, reading);
 	} else {
-		o.content = *content;
-		*content = (struct buf) { 0 };
+		o.content = reply->gives[FILE_GIVES_CONTENT];
+		reply->gives[FILE_GIVES_CONTENT] = (struct buf) { 0 };
 	}
 	dispatch_done(&s->dispatch, &o);
 }
 
 static void file_failed(struct helper *h, const struct err *why)
 {
-	dispatch_fail(&container_of(h, struct server, helper)->dispatch, why->text);
+	struct server *s = act_files_server(h);
+
+	buf_clear(&s->files.path);
+	dispatch_fail(&s->dispatch, why->text);
+}
+
+void act_files_init(struct act_files *f, struct server *s)
+{
+	*f = (struct act_files) { .path = { 0 } };
+	helper_init(&f->helper, &s->procs, ACT_FILE_MS);
 }
 
 static void ask(struct job *job, struct file_request *request)
 {
-	struct server *s = job->server;
-	autobuf struct buf path = { 0 };
+	struct act_files *f = &job->server->files;
 	struct text given = path_of(&job->action);
 
-	make_path(s, given, &path);
-	request->path = buf_str(&path);
-	request->given_absolute = given.at[0] == '/';
-	s->helper.done = file_done;
-	s->helper.failed = file_failed;
-	helper_ask(&s->helper, request);
+	make_path(job->server, given, &f->path);
+	request->part[FILE_PATH] = (struct text) { buf_str(&f->path), f->path.len };
+	if (given.at[0] == '/')
+		request->flags |= FILE_GIVEN_ABSOLUTE;
+	f->helper.done = file_done;
+	f->helper.failed = file_failed;
+	helper_ask(&f->helper, request);
 }
 
 void act_read(struct job *job)
 {
 	const struct action_read *a = &job->action.read;
 	struct file_request request = { .op = FILE_READ,
+					.flags = FILE_ONLY_READS,
 					.start = a->start,
-					.end = a->end,
-					.content = "" };
+					.end = a->end };
 
-	ask(job, &request);
+	if (a->editor)
+		act_read_editor(job);
+	else
+		ask(job, &request);
 }
 
 void act_write(struct job *job)
@@ -152,21 +177,7 @@ void act_write(struct job *job)
 	struct file_request request = { .op = FILE_WRITE,
 					.start = a->start,
 					.end = a->end,
-					.content = a->content.at,
-					.content_len = a->content.len };
+					.part = { [FILE_CONTENT] = a->content } };
 
 	ask(job, &request);
-}
-
-void act_absent(struct job *job)
-{
-	static const char *const texts[ACTION_KINDS] = {
-		[ACTION_IPYTHON] =
-			"IPython is not available in this session. Run Python with a command.",
-		[ACTION_BROWSE] = "Browser functionality is not supported or disabled.",
-	};
-	struct observation o = { .kind = OBSERVED_ERROR };
-
-	error(&o, "%s", texts[job->action.kind]);
-	dispatch_done(&job->server->dispatch, &o);
 }

@@ -3,7 +3,6 @@
  *
  * A command that is not done within its time is answered for and stays *pending*: the next
  * request looks after it, types into it, or is told that it has to wait. */
-#include <ctype.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,41 +10,11 @@
 #include <sys/wait.h>
 
 #include "sandbox/executor/act.h"
+#include "sandbox/executor/keys.h"
+#include "sandbox/executor/run_text.h"
 #include "sandbox/executor/server.h"
-
-#define ADVICE                                                                                              \
-	"You may wait longer to see additional output by sending empty command '', send other commands to " \
-	"interact with the current process, send keys (\"C-c\", \"C-z\", \"C-d\") to interrupt/kill the "   \
-	"previous command before sending your new command, or use the timeout parameter in execute_bash "   \
-	"for future commands."
-
-#define STILL_BELOW "[Below is the output of the previous command.]\n"
-
-static struct text stripped(struct text t)
-{
-	while (t.len && isspace((unsigned char)t.at[0])) {
-		t.at++;
-		t.len--;
-	}
-	while (t.len && isspace((unsigned char)t.at[t.len - 1]))
-		t.len--;
-	return t;
-}
-
-static bool is_key(struct text t)
-{
-	return t.len == 3 && t.at[0] == 'C' && t.at[1] == '-';
-}
-
-/* The byte that a terminal sends for Ctrl and this key, or -1. */
-static int key_byte(struct text t)
-{
-	int c = toupper((unsigned char)t.at[2]);
-
-	if (c == '?')
-		return 127;
-	return c >= '@' && c <= '_' ? c - '@' : -1;
-}
+#include "sandbox/executor/several.h"
+#include "sandbox/executor/split.h"
 
 const char *act_cwd(const struct server *s)
 {
@@ -54,9 +23,21 @@ const char *act_cwd(const struct server *s)
 	return cwd ? cwd : s->boot->workspace;
 }
 
+static struct text command_of(const struct act_runs *r)
+{
+	return text_strip(r->job->action.run.command);
+}
+
+static bool find_key(const struct act_runs *r, struct key *key)
+{
+	struct text command = command_of(r);
+
+	return keys_find(command.at, command.len, r->where->screen.application, key);
+}
+
 /* --- what is told ---------------------------------------------------------------------------- */
 
-/* Take what was typed off the front: the terminal echoed it, and it is no output. */
+/* Take what was typed off the front: it was shown there, and it is no output. */
 static void drop_echo(struct observation *o, struct text typed)
 {
 	if (!typed.len || o->content.len < typed.len ||
@@ -67,37 +48,54 @@ static void drop_echo(struct observation *o, struct text typed)
 	observation_trim(&o->content);
 }
 
-/* What the screen shows beyond what was told already; the whole of it is left in *all. */
-static void new_output(struct act_runs *r, struct observation *o, struct buf *all)
+/* Only to see whether what was told is still what the screen begins with. */
+static uint64_t hash(const char *bytes, size_t len)
 {
-	const struct buf *told = &r->reported;
-	size_t skip = 0;
+	uint64_t sum = 0xcbf29ce484222325;
 
-	all->limit = (size_t)4 * SCREEN_HISTORY_BYTES;
-	(void)screen_text(&r->where->screen, all);
-	if (r->where == &r->shell && all->len >= told->len &&
-	    memcmp(buf_str(all), buf_str(told), told->len) == 0)
-		skip = told->len;
-	o->content.limit = all->limit;
-	buf_add(&o->content, buf_str(all) + skip, all->len - skip);
-	observation_trim(&o->content);
-	if (r->typed)
+	for (size_t i = 0; i < len; i++)
+		sum = (sum ^ (unsigned char)bytes[i]) * 0x100000001b3;
+	return sum;
+}
+
+static void forget_told(struct act_runs *r)
+{
+	r->pending = r->told_any = false;
+	r->told_len = 0;
+}
+
+/* What the screen shows beyond what was told already. Returns how many lines it has in all. */
+static unsigned new_output(struct act_runs *r, struct observation *o)
+{
+	bool main = r->where == &r->shell;
+	struct buf *content = &o->content;
+	size_t skip = main ? r->told_len : 0;
+	unsigned lines;
+
+	content->limit = (size_t)4 * SCREEN_HISTORY_BYTES;
+	lines = screen_text(&r->where->screen, content);
+	if (content->len < skip || (skip && hash(content->data, skip) != r->told_hash))
+		skip = 0; /* the screen has changed there, or lost it */
+	if (main) {
+		r->told_len = content->len;
+		r->told_hash = hash(buf_str(content), content->len);
+	}
+	if (skip) {
+		content->len -= skip;
+		memmove(content->data, content->data + skip, content->len + 1);
+	}
+	observation_trim(content);
+	if (r->echoed)
 		drop_echo(o, o->command);
+	return lines;
 }
 
-static void forget_reported(struct act_runs *r)
-{
-	buf_clear(&r->reported);
-	r->any_reported = false;
-}
-
-static struct observation observe(const struct act_runs *r, struct text command)
+static struct observation observe(struct text command)
 {
 	return (struct observation) { .kind = OBSERVED_RUN,
 				      .command = command,
 				      .exit_code = -1,
-				      .background = -1,
-				      .hidden = r->job && r->job->action.run.hidden };
+				      .background = -1 };
 }
 
 static void finish(struct act_runs *r, struct observation *o)
@@ -106,119 +104,80 @@ static void finish(struct act_runs *r, struct observation *o)
 	if (r->job->action.run.is_static)
 		shell_stop(&r->once); /* done or not: nobody could look after it */
 	r->job = NULL;
-	r->typed = false;
+	r->echoed = false;
 	dispatch_done(&r->server->dispatch, o);
 }
 
-static struct text command_of(const struct act_runs *r)
+/* Not done: what there is so far, and why. It stays pending. */
+static void tell_unfinished(struct act_runs *r, struct buf *why)
 {
-	return stripped(r->job->action.run.command);
-}
+	struct observation o = observe(command_of(r));
 
-/* What was told of the command in the persistent shell is not told again. */
-static void remember_told(struct act_runs *r, struct buf *all)
-{
-	buf_clear(&r->reported);
-	r->reported = *all;
-	*all = (struct buf) { 0 };
-	r->any_reported = true;
-	r->pending = true;
-}
-
-/* Not done: what there is so far, with `why`. It stays pending. */
-static void tell_unfinished(struct act_runs *r, struct text command, const char *why)
-{
-	struct observation o = observe(r, command);
-	autobuf struct buf all = { 0 };
-
-	new_output(r, &o, &all);
+	(void)new_output(r, &o);
 	observation_shorten(&o.content);
-	o.hidden = false;
-	buf_puts(&o.suffix, why);
+	o.suffix = *why;
+	*why = (struct buf) { 0 };
 	if (r->where == &r->shell) {
-		if (r->any_reported)
-			buf_puts(&o.prefix, STILL_BELOW);
-		remember_told(r, &all);
+		if (r->told_any)
+			buf_puts(&o.prefix, run_text_below);
+		r->told_any = r->pending = true;
 	}
 	finish(r, &o);
-}
-
-static void say_lost(const struct act_runs *r, struct observation *o)
-{
-	autobuf struct buf text = { .limit = (size_t)4 * SCREEN_HISTORY_BYTES };
-	unsigned lines;
-
-	if (!r->where->screen.lost_lines)
-		return;
-	lines = screen_text(&r->where->screen, &text);
-	buf_printf(
-		&o->prefix,
-		"[Previous command outputs are truncated. Showing the last %u lines of the output below.]\n",
-		lines);
 }
 
 static void put_shell(struct act_runs *r, struct observation *o)
 {
 	const struct shell_report *said = &r->where->report;
 
-	o->user = r->server->boot->user.name;
+	o->user = r->server->boot->as_root ? "root" : r->server->boot->user.name;
 	o->hostname = r->server->info.hostname;
 	o->cwd = said->cwd;
 	o->python = said->python;
 	o->background = said->background;
 }
 
-static void say_restart(struct act_runs *r, struct observation *o)
-{
-	if (!r->died)
-		return;
-	buf_puts(
-		&o->suffix,
-		"\n[The shell has ended. A new one is started for the next command: its directory, "
-		"variables, functions and aliases are those of the start.]");
-	r->died = false;
-}
-
 /* Done: all that was not told yet. */
 static void tell_finished(struct act_runs *r, int exit_code)
 {
-	struct text command = command_of(r);
-	struct observation o = observe(r, command);
-	autobuf struct buf all = { 0 };
+	struct observation o = observe(command_of(r));
+	bool main = r->where == &r->shell;
+	unsigned lines = new_output(r, &o);
+	struct key key;
 
-	new_output(r, &o, &all);
+	o.hidden = r->job->action.run.hidden;
 	if (!o.hidden)
 		observation_shorten(&o.content);
 	put_shell(r, &o);
 	o.exit_code = exit_code;
-	say_lost(r, &o);
-	buf_printf(&o.suffix, "\n[The command completed with exit code %d.", exit_code);
-	if (is_key(command))
-		buf_printf(&o.suffix, " CTRL+%c was sent.", toupper((unsigned char)command.at[2]));
-	buf_putc(&o.suffix, ']');
-	say_restart(r, &o);
+	if (r->where->screen.lost_lines)
+		run_text_lost(&o.prefix, lines);
+	run_text_completed(&o.suffix, exit_code, find_key(r, &key) ? key.control : '\0');
 	screen_clear(&r->where->screen);
-	if (r->where == &r->shell) {
-		r->pending = false;
-		forget_reported(r);
+	if (main) {
+		if (r->died)
+			run_text_new_shell(&o.suffix);
+		r->died = false;
+		forget_told(r);
 	}
 	finish(r, &o);
 }
 
-static void tell_text(struct act_runs *r, struct text command, const char *text)
+static void tell_text(struct act_runs *r, const char *text)
 {
-	struct observation o = observe(r, command);
+	struct observation o = observe((struct text) { .at = "" });
 
 	buf_puts(&o.content, text);
 	finish(r, &o);
 }
 
-static void tell_failure(struct act_runs *r, const char *text)
+/* There is no shell to run it in. */
+static void tell_no_shell(struct act_runs *r, const char *why)
 {
-	loop_disarm(&r->server->loop, &r->timer);
+	struct observation o = observe(command_of(r));
+
 	shell_stop(r->where);
-	r->job = NULL;
-	dispatch_fail(&r->server->dispatch, text);
+	buf_printf(&o.content, "ERROR: %s.", why);
+	finish(r, &o);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */
@@ -227,24 +186,21 @@ static void time_is_up(struct act_runs *r)
 {
 	autobuf struct buf why = { 0 };
 
-	buf_puts(&why, "\n[The command timed out after ");
-	observation_seconds(&why, r->job->action.timeout_s);
-	buf_puts(&why, " seconds. " ADVICE "]");
-	tell_unfinished(r, command_of(r), buf_str(&why));
+	run_text_timed_out(&why, r->job->action.timeout_s);
+	tell_unfinished(r, &why);
 }
 
 static void nothing_new(struct act_runs *r)
 {
 	autobuf struct buf why = { 0 };
 
-	buf_printf(&why, "\n[The command has no new output after %d seconds. " ADVICE "]",
-		   ACT_SILENCE_MS / 1000);
-	tell_unfinished(r, command_of(r), buf_str(&why));
+	run_text_silent(&why, r->silence_ms / 1000);
+	tell_unfinished(r, &why);
 }
 
 static uint64_t silence_ends(const struct act_runs *r)
 {
-	return r->job->action.run.blocking ? UINT64_MAX : r->quiet_ms + ACT_SILENCE_MS;
+	return r->job->action.run.blocking ? UINT64_MAX : r->quiet_ms + r->silence_ms;
 }
 
 static uint64_t time_ends(const struct act_runs *r)
@@ -268,7 +224,7 @@ static void timer_fired(struct timer *timer)
 	uint64_t now = loop_now();
 
 	if (r->where->state == SHELL_STARTING)
-		tell_failure(r, "the shell did not start in time: look at ~/.bashrc");
+		tell_no_shell(r, "the shell did not start in time: look at ~/.bashrc");
 	else if (silence_ends(r) <= now)
 		nothing_new(r);
 	else if (time_ends(r) <= now)
@@ -290,23 +246,17 @@ static int status_code(int wait_status)
 	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-/* The shell is up, and has nothing in hand: run the command. A key alone has nothing to act on
- * but the shell, which is asked what came of it. */
+/* The shell is up, and has nothing in hand. What was not told yet comes before what it writes now. */
 static void hand_over(struct act_runs *r)
 {
 	struct text command = command_of(r);
-	int byte = is_key(command) ? key_byte(command) : -1;
+	struct key key;
 
-	if (!r->pending)
-		screen_clear(&r->where->screen); /* else what was not told yet comes first */
-	if (byte == 4) {			 /* end of input */
-		shell_run(r->where, "exit", 4);
-	} else if (byte >= 0) {
-		shell_type(r->where, (char[]) { (char)byte }, 1);
-		shell_ask(r->where);
-	} else {
-		shell_run(r->where, command.at, command.len);
-	}
+	if (find_key(r, &key))
+		shell_press(r->where, key.control ? key.bytes[0] : '\0');
+	else
+		shell_run(r->where, command.at, command.len,
+			  split_commands(command.at, command.len, NULL, 0) == 1);
 	wait_from_now(r);
 }
 
@@ -330,7 +280,7 @@ static void shell_failed(struct act_runs *r, struct shell *sh)
 	struct text *cwd = &r->job->action.run.cwd;
 
 	if (sh != &r->once || !cwd->at) {
-		tell_failure(r, sh->failure.text);
+		tell_no_shell(r, sh->failure.text);
 		return;
 	}
 	*cwd = (struct text) { 0 };
@@ -341,7 +291,11 @@ static void on_event(struct act_runs *r, struct shell *sh, enum shell_event even
 {
 	bool mine = r->job && r->where == sh;
 
-	if (event == SHELL_OUTPUT)
+	if (event == SHELL_DONE || event == SHELL_ENDED)
+		actions_shell_done(&r->server->actions, sh);
+	if (event == SHELL_WROTE)
+		actions_shell_wrote(&r->server->actions, sh);
+	if (mine && event == SHELL_OUTPUT)
 		r->quiet_ms = loop_now();
 	else if (event == SHELL_ENDED)
 		shell_lost(r, sh, mine);
@@ -363,12 +317,69 @@ static void once_event(struct shell *sh, enum shell_event event)
 	on_event(container_of(sh, struct act_runs, once), sh, event);
 }
 
+/* --- a look at who is in the foreground: with the workload's ids, which alone may ---------------- */
+
+static void looked(struct helper *h, struct file_reply *reply)
+{
+	struct act_runs *r = container_of(h, struct act_runs, looker);
+	const struct buf *stat = &reply->gives[FILE_GIVES_CONTENT];
+
+	shell_looked(r->looks_at, r->looks_for,
+		     reply->status == FILE_OK && shell_stat_is_between(buf_str(stat)));
+}
+
+static void not_looked(struct helper *h, const struct err *why)
+{
+	struct act_runs *r = container_of(h, struct act_runs, looker);
+
+	(void)why; /* then the key goes as it is */
+	shell_looked(r->looks_at, r->looks_for, false);
+}
+
+static void look(struct act_runs *r, struct shell *sh, int group)
+{
+	struct file_request request = { .op = FILE_READ, .flags = FILE_ONLY_READS, .end = -1 };
+
+	r->looks_at = sh;
+	r->looks_for = group;
+	if (r->looker.busy)
+		return; /* its answer is for this one then, as near as it is */
+	(void)snprintf(r->look_path, sizeof(r->look_path), "/proc/%d/stat", group);
+	request.part[FILE_PATH] = text_of(r->look_path);
+	helper_ask(&r->looker, &request);
+}
+
+static void look_at_shell(struct shell *sh, int group)
+{
+	look(container_of(sh, struct act_runs, shell), sh, group);
+}
+
+static void look_at_once(struct shell *sh, int group)
+{
+	look(container_of(sh, struct act_runs, once), sh, group);
+}
+
 void act_runs_init(struct act_runs *r, struct server *s)
 {
 	*r = (struct act_runs) { .server = s };
 	shell_init(&r->shell, &s->procs, shell_event);
 	shell_init(&r->once, &s->procs, once_event);
+	r->shell.look = look_at_shell;
+	r->once.look = look_at_once;
+	helper_init(&r->looker, &s->procs, ACT_LOOK_MS);
+	r->looker.done = looked;
+	r->looker.failed = not_looked;
+	r->once.counts_first = true; /* it is ended when it is done */
+	r->silence_ms = run_text_silence(s->boot->env) * 1000;
 	r->timer.fire = timer_fired;
+}
+
+static uint64_t start_ends(const struct act_runs *r)
+{
+	uint64_t ms = r->job->action.timeout_ms;
+
+	return loop_now() + (ms && ms + ACT_START_OVER_MS < ACT_START_MS ? ms + ACT_START_OVER_MS
+									 : ACT_START_MS);
 }
 
 /* Run it now if the shell is up, else when it is. */
@@ -376,82 +387,100 @@ static void in_shell(struct act_runs *r, struct shell *sh, const char *cwd)
 {
 	struct err e = { 0 };
 
-	r->where = sh;
 	if (sh->state == SHELL_IDLE) {
 		hand_over(r);
 		return;
 	}
-	loop_arm(&r->server->loop, &r->timer, loop_now() + ACT_START_MS);
+	loop_arm(&r->server->loop, &r->timer, start_ends(r));
 	if (sh->state == SHELL_NONE && shell_start(sh, cwd, &e) < 0)
-		tell_failure(r, e.text);
+		tell_no_shell(r, e.text);
 }
 
-static void not_now(struct act_runs *r, struct text command)
+static void not_now(struct act_runs *r)
 {
 	autobuf struct buf why = { 0 };
 
-	buf_puts(&why, "\n[Your command \"");
-	buf_add(&why, command.at, command.len);
-	buf_puts(
-		&why,
-		"\" is NOT executed. The previous command is still running - You CANNOT send new commands "
-		"until the previous command is completed. By setting `is_input` to `true`, you can interact "
-		"with the current process: " ADVICE "]");
-	tell_unfinished(r, command, buf_str(&why));
+	run_text_not_executed(&why, command_of(r));
+	tell_unfinished(r, &why);
 }
 
-static void type(struct act_runs *r, struct text command)
+static void type(struct act_runs *r)
 {
-	int byte = is_key(command) ? key_byte(command) : -1;
+	struct text command = command_of(r);
+	struct key key;
 
-	r->typed = byte < 0;
-	if (byte >= 0) {
-		shell_type(r->where, (char[]) { (char)byte }, 1);
-		return;
+	if (!find_key(r, &key)) {
+		r->echoed = shell_echoes(r->where);
+		shell_type(r->where, command.at, command.len);
+	} else if (key.signals) {
+		shell_type_signal(r->where, key.bytes[0]);
+	} else {
+		shell_type(r->where, key.bytes, key.len);
 	}
-	shell_type(r->where, command.at, command.len);
-	shell_type(r->where, "\n", 1);
+	if (!key.control)
+		shell_type(r->where, "\r", 1); /* Enter, as a terminal sends it */
 }
 
 /* A command that was answered for before it was done runs still. */
-static void go_on(struct act_runs *r, struct text command)
+static void go_on(struct act_runs *r)
 {
-	if (command.len && !r->job->action.run.is_input && !is_key(command)) {
-		not_now(r, command);
+	bool has_text = command_of(r).len > 0;
+	struct key key;
+
+	/* A key is no command that could have to wait. */
+	if (has_text && !r->job->action.run.is_input && !(find_key(r, &key) && key.control)) {
+		not_now(r);
 		return;
 	}
-	if (command.len)
-		type(r, command);
+	if (has_text)
+		type(r);
+	else
+		shell_ask(r->where);
 	wait_from_now(r);
 }
 
-/* Nothing runs: neither is there anything to look after, nor to type into. */
-static void refuse_idle(struct act_runs *r, struct text command)
+/* A hidden command's client takes nothing but a `run`. */
+static void refuse_several(struct act_runs *r, struct buf *words)
 {
-	static const char nothing_to[] = "ERROR: No previous running command to %s.";
-	char text[80];
+	struct observation o = observe(command_of(r));
 
-	(void)snprintf(text, sizeof(text), nothing_to,
-		       command.len ? "interact with" : "retrieve logs from");
-	tell_text(r, command, text);
+	if (!r->job->action.run.hidden)
+		o.kind = OBSERVED_ERROR;
+	o.content = *words;
+	*words = (struct buf) { 0 };
+	finish(r, &o);
 }
 
+static void begin(struct act_runs *r, bool pending)
+{
+	const struct action_run *run = &r->job->action.run;
+	const char *start = r->server->boot->workspace;
+
+	if (pending && r->shell.state == SHELL_BUSY)
+		go_on(r);
+	else if (pending && !command_of(r).len)
+		tell_finished(r, r->shell.report.exit_code);
+	else
+		in_shell(r, r->where, run->is_static && run->cwd.at ? run->cwd.at : start);
+}
+
+/* In the order of the reference. A static command has a shell in which nothing is pending. */
 void act_run(struct job *job)
 {
 	struct act_runs *r = &job->server->runs;
 	const struct action_run *run = &job->action.run;
-	const char *start = job->server->boot->workspace;
+	bool pending = r->pending && !run->is_static;
+	autobuf struct buf several = { 0 };
 
 	r->job = job;
 	r->where = run->is_static ? &r->once : &r->shell;
-	if (run->is_static)
-		in_shell(r, &r->once, run->cwd.at ? run->cwd.at : start);
-	else if (r->pending && r->shell.state == SHELL_BUSY)
-		go_on(r, command_of(r));
-	else if (r->pending && !command_of(r).len)
-		tell_finished(r, r->shell.report.exit_code);
-	else if (!command_of(r).len || (!r->pending && run->is_input))
-		refuse_idle(r, command_of(r));
+	several_words(command_of(r), &several);
+	if (!pending && !command_of(r).len)
+		tell_text(r, run_text_no_logs);
+	else if (!pending && run->is_input)
+		tell_text(r, run_text_no_program);
+	else if (several.len)
+		refuse_several(r, &several);
 	else
-		in_shell(r, &r->shell, start);
+		begin(r, pending);
 }

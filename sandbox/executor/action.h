@@ -7,17 +7,13 @@
 #include <stdint.h>
 
 #include "base/json.h"
-
-/* Bytes of the request, or of nothing: `at` NULL. Followed by a NUL, and may hold further ones. */
-struct text {
-	const char *at;
-	size_t len;
-};
+#include "sandbox/executor/text.h"
 
 enum action_kind {
 	ACTION_RUN,
 	ACTION_READ,
 	ACTION_WRITE,
+	ACTION_EDIT,
 	ACTION_IPYTHON,
 	ACTION_BROWSE,
 	ACTION_KINDS
@@ -32,14 +28,36 @@ struct action_run {
 	bool hidden;	     /* its output is not shortened */
 };
 
+/* Lines, from 1, that the editor is to show. */
+struct action_range {
+	bool given, good; /* good: two integers */
+	int64_t first, last;
+	char shown[80]; /* as it was said, for the texts that repeat it */
+};
+
 struct action_read {
 	struct text path;
 	int64_t start, end;
+	bool editor; /* as the editor shows it; then `range` counts */
+	struct action_range range;
 };
 
 struct action_write {
 	struct text path, content;
 	int64_t start, end;
+};
+
+struct action_ipython {
+	struct text code, first; /* `first`: for a Python that has run nothing yet */
+	bool with_places;	 /* tell the directory and the Python, too */
+};
+
+/* What is not given has no text. */
+struct action_edit {
+	struct text path, command, file_text, old_str, new_str;
+	struct text bad_line; /* what was said for a line and is no number */
+	bool line_given;
+	int64_t line;
 };
 
 struct action {
@@ -51,6 +69,8 @@ struct action {
 		struct action_run run;
 		struct action_read read;
 		struct action_write write;
+		struct action_ipython ipython;
+		struct action_edit edit;
 	};
 };
 

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -220,15 +222,63 @@ int cage_server(int link, struct err *e)
 		WHEN(fcntl, EQUALS, 1, F_SETFL),
 		WHEN(ioctl, EQUALS, 1, TIOCSWINSZ),
 		WHEN(ioctl, EQUALS, 1, TIOCGPTN),
+		WHEN(ioctl, EQUALS, 1, TIOCGPGRP),
+		WHEN(ioctl, EQUALS, 1, TCGETS),
+		WHEN(ioctl, EQUALS, 1, TCSETSF),
 	};
 
 	return cage(allowed, ARRAY_LEN(allowed), SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO | EPERM, e);
 }
 
-int cage_workload(const void *bytes, size_t len, struct err *e)
+static int check_filter(size_t len, struct err *e)
 {
 	if (len == 0 || len % sizeof(struct sock_filter) ||
 	    len / sizeof(struct sock_filter) > BPF_MAXINSNS)
 		return err_code(e, EINVAL, "seccomp: %zu bytes are no filter", len);
+	return 0;
+}
+
+int cage_workload(const void *bytes, size_t len, struct err *e)
+{
+	if (check_filter(len, e) < 0)
+		return -e->code;
 	return load_program(bytes, (unsigned short)(len / sizeof(struct sock_filter)), e);
+}
+
+/* The same program, but that it tells of what it would answer with EPERM. */
+static struct sock_filter *telling(const void *bytes, size_t len)
+{
+	struct sock_filter *code = malloc(len);
+
+	if (!code)
+		return NULL;
+	memcpy(code, bytes, len);
+	for (size_t i = 0; i < len / sizeof(*code); i++)
+		if (code[i].code == (BPF_RET | BPF_K) && code[i].k == (SECCOMP_RET_ERRNO | EPERM))
+			code[i].k = SECCOMP_RET_USER_NOTIF;
+	return code;
+}
+
+int cage_workload_told(const void *bytes, size_t len, int *listener, struct err *e)
+{
+	/* A caller that waits for its answer is disturbed by no signal but a fatal one: since 5.19. */
+	static const unsigned flags[] = { SECCOMP_FILTER_FLAG_NEW_LISTENER | 1u << 5,
+					  SECCOMP_FILTER_FLAG_NEW_LISTENER };
+	autofree struct sock_filter *code = NULL;
+	struct sock_fprog program;
+
+	*listener = -1;
+	if (check_filter(len, e) < 0)
+		return -e->code;
+	code = telling(bytes, len);
+	if (!code)
+		return err_code(e, ENOMEM, "seccomp: no memory");
+	program = (struct sock_fprog) { .len = (unsigned short)(len / sizeof(*code)),
+					.filter = code };
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+		*listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags[i], &program);
+		if (*listener >= 0)
+			return 0;
+	}
+	return cage_workload(bytes, len, e);
 }

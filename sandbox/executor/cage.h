@@ -18,3 +18,8 @@ must_check int cage_server(int link, struct err *e);
 
 /* The workload's filter, as the host built it: `bytes` is an array of struct sock_filter. */
 must_check int cage_workload(const void *bytes, size_t len, struct err *e);
+
+/* The same, but calls that it answers with EPERM are first told of over *listener, and wait for their
+ * answer there; see notify.h. -1 where this kernel tells nobody, or somebody else already: then it is the
+ * same. */
+must_check int cage_workload_told(const void *bytes, size_t len, int *listener, struct err *e);

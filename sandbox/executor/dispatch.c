@@ -6,11 +6,12 @@
 
 #include "sandbox/executor/act.h"
 #include "sandbox/executor/loop.h"
+#include "sandbox/executor/server.h"
 
 /* Each begins an action; dispatch_done() or dispatch_fail() follows, at once or later. */
 static void (*const begin[ACTION_KINDS])(struct job *job) = {
-	[ACTION_RUN] = act_run,	       [ACTION_READ] = act_read,     [ACTION_WRITE] = act_write,
-	[ACTION_IPYTHON] = act_absent, [ACTION_BROWSE] = act_absent,
+	[ACTION_RUN] = act_run,	  [ACTION_READ] = act_read,	  [ACTION_WRITE] = act_write,
+	[ACTION_EDIT] = act_edit, [ACTION_IPYTHON] = act_ipython, [ACTION_BROWSE] = act_browse,
 };
 
 void dispatch_init(struct dispatch *d)
@@ -18,23 +19,88 @@ void dispatch_init(struct dispatch *d)
 	*d = (struct dispatch) { .last = &d->first, .started_ms = loop_now() };
 }
 
-/* Whoever answers at once comes back here from within: the loop is in dispatch_next(). */
+/* Whoever answers at once comes back here from within: the loop is in finish(). */
 static void start(struct dispatch *d)
 {
+	struct job *job = d->first;
+
+	if (!job || d->in_hand || d->held)
+		return;
+	d->in_hand = true;
 	d->started_ms = loop_now();
-	begin[d->first->action.kind](d->first);
+	actions_begin(&job->server->actions, job);
+	begin[job->action.kind](job);
 }
 
 int dispatch_add(struct dispatch *d, struct job *job, struct err *e)
 {
 	if (d->n == DISPATCH_WAITING_MAX)
 		return err_code(e, EAGAIN, "%d actions are waiting", DISPATCH_WAITING_MAX);
+	if (actions_ask(&job->server->actions, job, e) < 0)
+		return -e->code;
 	job->next = NULL;
 	*d->last = job;
 	d->last = &job->next;
-	if (d->n++ == 0)
-		start(d);
+	d->n++;
+	start(d);
 	return 0;
+}
+
+static struct job *take_out(struct dispatch *d, const struct entry *en)
+{
+	struct job **at = &d->first, *job;
+
+	while (*at && (*at)->entry != en)
+		at = &(*at)->next;
+	job = *at;
+	if (!job || (job == d->first && d->in_hand))
+		return NULL;
+	*at = job->next;
+	if (!*at)
+		d->last = at;
+	d->n--;
+	return job;
+}
+
+static void say_cancelled(const struct action *a, struct observation *o)
+{
+	if (a->kind != ACTION_RUN) {
+		o->kind = OBSERVED_ERROR;
+		buf_puts(&o->content, "The action was cancelled before it began.");
+		return;
+	}
+	/* Clients take nothing else for a hidden command. */
+	*o = (struct observation) { .kind = OBSERVED_RUN,
+				    .command = a->run.command,
+				    .exit_code = -1,
+				    .background = -1 };
+	buf_puts(&o->suffix, "\n[The command was cancelled before it began.]");
+}
+
+void dispatch_withdraw(struct dispatch *d, struct entry *en)
+{
+	struct job *job = take_out(d, en);
+	struct observation o = { 0 };
+
+	if (!job)
+		return;
+	say_cancelled(&job->action, &o);
+	actions_withdraw(&job->server->actions, en);
+	job->tell(job, &o);
+	observation_clear(&o);
+	action_clear(&job->action);
+	free(job);
+}
+
+void dispatch_hold(struct dispatch *d)
+{
+	d->held++;
+}
+
+void dispatch_release(struct dispatch *d)
+{
+	d->held--;
+	start(d);
 }
 
 static struct job *take_first(struct dispatch *d)
@@ -45,22 +111,24 @@ static struct job *take_first(struct dispatch *d)
 	if (!d->first)
 		d->last = &d->first;
 	d->n--;
+	d->in_hand = false;
 	return job;
 }
 
 /* The reply first: it may bring the client's next request in, behind those that wait. */
 static void finish(struct dispatch *d, struct job *job)
 {
+	actions_told(&job->server->actions, job->entry);
 	action_clear(&job->action);
 	free(job);
-	if (d->first)
-		start(d);
+	start(d);
 }
 
 void dispatch_done(struct dispatch *d, struct observation *o)
 {
 	struct job *job = d->first;
 
+	actions_answer(&job->server->actions, job, o);
 	job->tell(job, o);
 	observation_clear(o);
 	finish(d, take_first(d));
@@ -70,6 +138,7 @@ void dispatch_fail(struct dispatch *d, const char *text)
 {
 	struct job *job = d->first;
 
+	actions_answer(&job->server->actions, job, NULL);
 	job->fail(job, text);
 	finish(d, take_first(d));
 }

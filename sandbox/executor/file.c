@@ -1,198 +1,188 @@
 /* SPDX-License-Identifier: MIT */
-/* file.c - see file.h. Paths are opened plainly: they are the workload's own, with its rights. Only
- * what could block or do harm by being opened is held off. */
+/* file.c - see file.h: plain `read` and `write`. */
 #include "sandbox/executor/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/utf8.h"
+#include "sandbox/executor/edit_text.h"
+#include "sandbox/executor/file_edit.h"
+#include "sandbox/executor/file_io.h"
 #include "sandbox/executor/file_text.h"
 
-static struct file_outcome outcome(enum file_status status)
+static void status_of(int code, struct file_reply *reply)
 {
-	return (struct file_outcome) { .status = status };
-}
-
-static struct file_outcome os_error(void)
-{
-	switch (errno) {
+	switch (-code) {
 	case ENOENT:
-		return outcome(FILE_MISSING);
+		reply->status = FILE_MISSING;
+		break;
 	case EISDIR:
-		return outcome(FILE_IS_DIRECTORY);
-	case ENXIO: /* a fifo without reader, a socket */
-		return outcome(FILE_SPECIAL);
+		reply->status = FILE_IS_DIRECTORY;
+		break;
+	case ENXIO: /* a socket */
+		reply->status = FILE_SPECIAL;
+		break;
+	case EFBIG:
+		reply->status = FILE_TOO_LARGE;
+		break;
 	default:
-		return (struct file_outcome) { .status = FILE_OS_ERROR, .code = errno };
+		reply->status = FILE_OS_ERROR;
+		reply->code = -code;
 	}
 }
 
-/* Is it a file that can be read or written as one? */
-static struct file_outcome look_at(int fd)
+/* Is it a file that can be read or written as one? 0, or -errno for status_of(). */
+static int check(const struct file_target *t)
 {
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return os_error();
-	if (S_ISDIR(st.st_mode))
-		return outcome(FILE_IS_DIRECTORY);
-	if (!S_ISREG(st.st_mode))
-		return outcome(FILE_SPECIAL);
-	return outcome(st.st_size > FILE_BYTES_MAX ? FILE_TOO_LARGE : FILE_OK);
+	if (S_ISDIR(t->st.st_mode))
+		return -EISDIR;
+	if (!S_ISREG(t->st.st_mode))
+		return -ENXIO;
+	return t->st.st_size > FILE_BYTES_MAX ? -EFBIG : 0;
 }
 
-/* Files of /proc say that they are empty, and others grow: what is read counts. */
-static struct file_outcome read_whole(int fd, struct buf *out)
+static int slurp(const struct file_target *t, struct buf *out)
 {
-	char bytes[16384];
+	int ret = check(t);
+	autoclose int fd = ret < 0 ? ret : file_open(t, O_RDONLY);
 
-	for (;;) {
-		ssize_t n = read(fd, bytes, sizeof(bytes));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return os_error();
-		if (n == 0)
-			return outcome(FILE_OK);
-		if (out->len + (size_t)n > FILE_BYTES_MAX)
-			return outcome(FILE_TOO_LARGE);
-		buf_add(out, bytes, (size_t)n);
-		if (out->failed)
-			return (struct file_outcome) { .status = FILE_OS_ERROR, .code = ENOMEM };
-	}
+	out->limit = FILE_BYTES_MAX + 1;
+	return fd < 0 ? fd : file_slurp(fd, FILE_BYTES_MAX, out);
 }
 
-static struct file_outcome open_read(const char *path, struct buf *out)
+static int load(const char *path, struct buf *out)
 {
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct file_outcome found;
+	autotarget struct file_target t = FILE_NO_TARGET;
+	int ret = file_look(path, &t);
 
-	if (fd < 0)
-		return os_error();
-	found = look_at(fd);
-	return found.status == FILE_OK ? read_whole(fd, out) : found;
+	return ret < 0 ? ret : slurp(&t, out);
 }
 
-static struct file_outcome read_file(const struct file_request *r, struct buf *content)
+/* What `read` takes for binary by its name alone, or by its content where the path is absolute:
+ * that is what clients know. What is given as a data URL is neither. */
+static bool is_binary(const struct file_request *r, const struct buf *whole)
 {
-	autobuf struct buf whole = { .limit = 2 * FILE_BYTES_MAX };
-	struct file_outcome found = open_read(r->path, &whole);
-	const char *mime = file_mime(r->path);
+	bool looks = r->flags & FILE_GIVEN_ABSOLUTE;
 
-	if (found.status != FILE_OK)
-		return found;
-	if (r->given_absolute && file_is_binary(r->path, buf_str(&whole), whole.len))
-		return outcome(FILE_BINARY);
-	if (mime) {
+	return file_is_binary(r->part[FILE_PATH].at, buf_str(whole), looks ? whole->len : 0);
+}
+
+static void read_file(const struct file_request *r, struct file_reply *reply)
+{
+	struct buf *content = &reply->gives[FILE_GIVES_CONTENT];
+	const char *path = r->part[FILE_PATH].at, *mime = file_mime(path);
+	autobuf struct buf whole = { 0 }, plain = { 0 };
+	int ret = load(path, &whole);
+	struct edit_text text;
+	struct text part;
+
+	content->limit = 2 * FILE_BYTES_MAX; /* base64 takes a third more */
+	if (ret < 0)
+		status_of(ret, reply);
+	else if (mime)
 		file_data_url(mime, buf_str(&whole), whole.len, content);
-		return outcome(FILE_OK);
+	if (ret < 0 || mime)
+		return;
+	if (is_binary(r, &whole)) {
+		reply->status = FILE_BINARY;
+		return;
 	}
-	if (utf8_check(buf_str(&whole), whole.len) != whole.len)
-		return outcome(FILE_NOT_TEXT);
-	file_newlines(&whole);
-	file_select(&whole, r->start, r->end, content);
-	return outcome(FILE_OK);
+	if (utf8_check(buf_str(&whole), whole.len) != whole.len) {
+		reply->status = FILE_NOT_TEXT;
+		return;
+	}
+	edit_text_init(&text, path, (struct text) { buf_str(&whole), whole.len }, &plain);
+	part = file_select(text.plain, r->start, r->end);
+	buf_add(content, part.at, part.len);
 }
 
 /* Missing directories on the way, as `mkdir -p` would. Others may make them at the same time. */
-static struct file_outcome make_parents(const char *path)
+static int make_parents(const char *path)
 {
 	autofree char *copy = strdup(path);
 
 	if (!copy)
-		return (struct file_outcome) { .status = FILE_OS_ERROR, .code = ENOMEM };
+		return -ENOMEM;
 	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
+		/* Read-only, or not ours: good enough if it is there. */
 		if (mkdir(copy, 0777) < 0 && errno != EEXIST && errno != EISDIR) {
-			/* Read-only, or not ours: good enough if it is there. */
+			int code = errno;
+
 			if (access(copy, F_OK) < 0)
-				return (struct file_outcome) { .status = FILE_OS_ERROR,
-							       .code = errno };
+				return -code;
 		}
 		*slash = '/';
 	}
-	return outcome(FILE_OK);
+	return 0;
 }
 
-/* Open for writing without touching the content yet. *fresh: it was not there. */
-static int open_write(const char *path, bool *fresh, struct file_outcome *out)
+static int write_new(const struct file_request *r)
 {
-	int flags = O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	int fd = open(path, flags);
+	autobuf struct buf whole = { .limit = (size_t)4 * FILE_BYTES_MAX };
+	struct text nothing = { "", 0 };
+	int ret = make_parents(r->part[FILE_PATH].at);
 
-	*fresh = false;
-	if (fd < 0 && errno == ENOENT) {
-		*out = make_parents(path);
-		if (out->status != FILE_OK)
-			return -1;
-		*fresh = true;
-		fd = open(path, flags | O_CREAT, 0664);
-	}
-	if (fd < 0)
-		*out = os_error();
-	return fd;
-}
-
-/* Over the old bytes, and cut behind them: emptied first, the file would be written to the disk on
- * close by some file systems (ext4), which takes milliseconds. */
-static struct file_outcome write_whole(int fd, const struct buf *content)
-{
-	for (size_t at = 0; at < content->len;) {
-		ssize_t n = write(fd, content->data + at, content->len - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return os_error();
-		at += (size_t)n;
-	}
-	return ftruncate(fd, (off_t)content->len) < 0 ? os_error() : outcome(FILE_OK);
-}
-
-static struct file_outcome write_file(const struct file_request *r, struct buf *content)
-{
-	autobuf struct buf old = { .limit = 2 * FILE_BYTES_MAX },
-			   whole = { .limit = (size_t)4 * FILE_BYTES_MAX };
-	struct file_outcome found = outcome(FILE_OK);
-	autoclose int fd = -1;
-	bool fresh;
-
-	(void)content;
-	fd = open_write(r->path, &fresh, &found);
-	if (fd < 0)
-		return found;
-	found = look_at(fd);
-	if (found.status == FILE_OK && !fresh)
-		found = open_read(r->path, &old);
-	if (found.status != FILE_OK)
-		return found;
-	if (utf8_check(buf_str(&old), old.len) != old.len)
-		return outcome(FILE_NOT_TEXT);
-	file_newlines(&old);
-	file_splice(&old, r, &whole);
+	file_splice(nothing, r, &whole);
 	if (whole.failed)
-		return outcome(FILE_TOO_LARGE);
-	if (fresh)
-		(void)fchmod(
-			fd, 0664); /* past the umask; where the file system has no modes, without */
-	return write_whole(fd, &whole);
+		return -EFBIG;
+	return ret < 0 ? ret
+		       : file_make(r->part[FILE_PATH].at, 0664,
+				   (struct text) { buf_str(&whole), whole.len });
 }
 
-static struct file_outcome (*const ops[FILE_OPS])(const struct file_request *r,
-						  struct buf *content) = {
+static int write_old(const struct file_request *r, const struct file_target *t, bool *text)
+{
+	autobuf struct buf old = { 0 }, whole = { .limit = (size_t)4 * FILE_BYTES_MAX };
+	struct text was;
+	int ret = slurp(t, &old);
+
+	if (ret < 0)
+		return ret;
+	was = (struct text) { buf_str(&old), old.len };
+	*text = utf8_check(was.at, was.len) == was.len;
+	if (!*text)
+		return 0;
+	file_splice(was, r, &whole);
+	if (whole.failed)
+		return -EFBIG;
+	return file_store(t, was, (struct text) { buf_str(&whole), whole.len });
+}
+
+static void write_file(const struct file_request *r, struct file_reply *reply)
+{
+	autotarget struct file_target t = FILE_NO_TARGET;
+	int ret = file_look(r->part[FILE_PATH].at, &t);
+	bool text = true;
+
+	if (ret == -ENOENT)
+		ret = write_new(r);
+	else if (ret == 0)
+		ret = write_old(r, &t, &text);
+	if (ret < 0)
+		status_of(ret, reply);
+	else if (!text)
+		reply->status = FILE_NOT_TEXT;
+}
+
+void file_reply_clear(struct file_reply *reply)
+{
+	for (int i = 0; i < FILE_GIVES; i++)
+		buf_clear(&reply->gives[i]);
+	*reply = (struct file_reply) { .status = FILE_OK };
+}
+
+static void (*const ops[FILE_OPS])(const struct file_request *r, struct file_reply *reply) = {
 	[FILE_READ] = read_file,
 	[FILE_WRITE] = write_file,
+	[FILE_EDIT] = file_edit,
 };
 
-struct file_outcome file_do(const struct file_request *request, struct buf *content)
+void file_do(const struct file_request *request, struct file_reply *reply)
 {
-	return ops[request->op](request, content);
+	ops[request->op](request, reply);
 }

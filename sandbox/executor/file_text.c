@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/utf8.h"
+#include "sandbox/executor/edit_text.h"
 
 static const struct {
 	const char *extension, *mime;
@@ -15,7 +16,7 @@ static const struct {
 	{ ".mp4", "video/mp4" }, { ".webm", "video/webm" }, { ".ogg", "video/ogg" },
 };
 
-static bool ends_with(const char *path, const char *extension)
+bool file_has_extension(const char *path, const char *extension)
 {
 	size_t len = strlen(path), n = strlen(extension);
 
@@ -25,7 +26,7 @@ static bool ends_with(const char *path, const char *extension)
 const char *file_mime(const char *path)
 {
 	for (size_t i = 0; i < ARRAY_LEN(types); i++)
-		if (ends_with(path, types[i].extension))
+		if (file_has_extension(path, types[i].extension))
 			return types[i].mime;
 	return NULL;
 }
@@ -79,7 +80,7 @@ bool file_is_binary(const char *path, const char *bytes, size_t len)
 {
 	size_t good;
 
-	if (ends_with(path, ".pyc"))
+	if (file_has_extension(path, ".pyc"))
 		return true;
 	if (len > 1024)
 		len = 1024;
@@ -92,96 +93,47 @@ bool file_is_binary(const char *path, const char *bytes, size_t len)
 	return looks_binary(bytes, len) || memchr(bytes, '\0', len) || memchr(bytes, 0xff, len);
 }
 
-void file_newlines(struct buf *text)
-{
-	size_t to = 0;
-
-	if (!text->len || !memchr(text->data, '\r', text->len))
-		return;
-	for (size_t from = 0; from < text->len; from++) {
-		char c = text->data[from];
-
-		if (c == '\r' && from + 1 < text->len && text->data[from + 1] == '\n')
-			continue;
-		text->data[to++] = c == '\r' ? '\n' : c;
-	}
-	text->len = to;
-	text->data[to] = '\0';
-}
-
-static int64_t line_count(const struct buf *text)
-{
-	int64_t n = 0;
-
-	for (size_t i = 0; i < text->len; i++)
-		n += text->data[i] == '\n';
-	return n + (text->len && text->data[text->len - 1] != '\n');
-}
-
-/* Offset of a line's first byte. */
-static size_t line_offset(const struct buf *text, int64_t line)
-{
-	size_t at = 0;
-
-	while (line > 0 && at < text->len) {
-		const char *lf = memchr(text->data + at, '\n', text->len - at);
-
-		at = lf ? (size_t)(lf - text->data) + 1 : text->len;
-		line--;
-	}
-	return at;
-}
-
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
 {
 	return value < low ? low : value > high ? high : value;
 }
 
-static void add_lines(const struct buf *text, int64_t from, int64_t to, struct buf *out)
+struct text file_select(struct text plain, int64_t start, int64_t end)
 {
-	size_t start = line_offset(text, from), end = line_offset(text, to);
+	int64_t n = edit_lines(plain);
 
-	if (end > start)
-		buf_add(out, text->data + start, end - start);
-}
-
-void file_select(const struct buf *text, int64_t start, int64_t end, struct buf *out)
-{
-	int64_t n = line_count(text);
-
-	if (end == -1) {
-		add_lines(text, clamp(start, 0, n), n, out);
-		return;
-	}
+	if (end == -1)
+		return edit_part(plain, clamp(start, 0, n) + 1, n);
 	end = clamp(end, 0, n);
 	start = clamp(start, 0, n >= 2 ? n - 2 : 0);
-	add_lines(text, start, end > start ? end : start + 1, out);
+	return edit_part(plain, start + 1, end > start ? end : start + 1);
 }
 
-/* A position counted from the end where it is negative. */
-static int64_t from_end(int64_t at, int64_t n)
+/* Offset of a line, counted from 0, or from the end where it is negative. */
+static size_t line_offset(struct text plain, int64_t line)
 {
-	return clamp(at < 0 ? at + n : at, 0, n);
+	int64_t n = edit_lines(plain);
+
+	return edit_part(plain, 1, clamp(line < 0 ? line + n : line, 0, n)).len;
 }
 
-void file_splice(const struct buf *old, const struct file_request *r, struct buf *out)
+void file_splice(struct text old, const struct file_request *r, struct buf *out)
 {
-	int64_t n = line_count(old);
-	const char *at = r->content, *end = at + r->content_len;
+	autobuf struct buf plain = { .limit = out->limit }, pieces = { .limit = out->limit };
+	struct text content = r->part[FILE_CONTENT];
+	struct edit_text t;
+	size_t from, to;
 
-	if (r->start != 0)
-		add_lines(old, 0, from_end(r->start, n), out);
+	edit_text_init(&t, "", old, &plain);
+	from = r->start == 0 ? 0 : line_offset(t.plain, r->start);
+	to = r->end == -1 ? t.plain.len : line_offset(t.plain, r->end);
+	if (from && t.plain.at[from - 1] != '\n')
+		buf_putc(&pieces, '\n'); /* a last line without an end */
 	/* Every piece between line feeds becomes a line, the last one too: clients rely on it. */
-	for (;;) {
-		const char *lf = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
-		const char *stop = lf ? lf : end;
-
-		buf_add(out, at, (size_t)(stop - at));
-		buf_putc(out, '\n');
-		if (!lf)
-			break;
-		at = lf + 1;
-	}
-	if (r->end != -1)
-		add_lines(old, from_end(r->end, n), n, out);
+	buf_add(&pieces, content.at, content.len);
+	buf_putc(&pieces, '\n');
+	if (r->start == 0 && r->end == -1)
+		t.style = NEWLINE_LF; /* what is written whole is written as it was given */
+	edit_splice(&t, from, to, (struct text) { buf_str(&pieces), pieces.len }, out);
+	out->failed |= plain.failed || pieces.failed;
 }

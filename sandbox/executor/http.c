@@ -10,13 +10,45 @@ struct head {
 	char *at, *end;
 	struct http_request *r;
 	unsigned hosts, lengths, encodings, keys;
-	bool one_dot_zero, says_close, says_keep_alive;
+	bool says_close, says_keep_alive;
 	int status;
 };
 
 bool http_text_is(struct http_text text, const char *other)
 {
 	return text.at && text.len == strlen(other) && memcmp(text.at, other, text.len) == 0;
+}
+
+static struct http_text first_segment(struct http_text path)
+{
+	const char *slash = memchr(path.at, '/', path.len);
+
+	return (struct http_text) { .at = path.at,
+				    .len = slash ? (size_t)(slash - path.at) : path.len };
+}
+
+bool http_path_fits(struct http_text path, const char *pattern, struct http_text *segment)
+{
+	*segment = (struct http_text) { .at = NULL };
+	while (path.len && *pattern) {
+		if (*pattern == '*') {
+			struct http_text found = first_segment(path);
+
+			if (!found.len)
+				return false;
+			if (!segment->at)
+				*segment = found;
+			path.at += found.len;
+			path.len -= found.len;
+		} else if (*path.at != *pattern) {
+			return false;
+		} else {
+			path.at++;
+			path.len--;
+		}
+		pattern++;
+	}
+	return !path.len && !*pattern;
 }
 
 static bool text_is_nocase(struct http_text text, const char *other)
@@ -89,7 +121,7 @@ static int request_line(struct head *h, char *line_end)
 	if (!http_text_is(version, "HTTP/1.0"))
 		return refuse(h,
 			      version.len == 8 && memcmp(version.at, "HTTP/", 5) == 0 ? 505 : 400);
-	h->one_dot_zero = true;
+	h->r->one_dot_zero = true;
 	return 0;
 }
 
@@ -122,7 +154,7 @@ static void on_encoding(struct head *h, struct http_text value)
 
 static void on_host(struct head *h, struct http_text value)
 {
-	(void)value;
+	h->r->host = value;
 	if (h->hosts++)
 		(void)refuse(h, 400);
 }
@@ -177,6 +209,13 @@ static void on_content_type(struct head *h, struct http_text value)
 	h->r->content_type = value;
 }
 
+static void on_idempotency_key(struct head *h, struct http_text value)
+{
+	if (h->r->idempotency_key.at)
+		(void)refuse(h, 400);
+	h->r->idempotency_key = value;
+}
+
 static void on_control_key(struct head *h, struct http_text value)
 {
 	(void)h;
@@ -194,6 +233,7 @@ static const struct {
 	{ "expect", on_expect },
 	{ "x-session-api-key", on_session_key },
 	{ "content-type", on_content_type },
+	{ "idempotency-key", on_idempotency_key },
 	{ "x-api-key", on_control_key },
 };
 
@@ -242,12 +282,12 @@ static void finish(struct head *h)
 {
 	struct http_request *r = h->r;
 
-	if (h->encodings && (h->lengths || h->one_dot_zero))
+	if (h->encodings && (h->lengths || h->r->one_dot_zero))
 		(void)refuse(h, 400);
-	if (!h->hosts && !h->one_dot_zero)
+	if (!h->hosts && !h->r->one_dot_zero)
 		(void)refuse(h, 400);
-	r->keep_alive = !h->says_close && (!h->one_dot_zero || h->says_keep_alive);
-	if (h->one_dot_zero)
+	r->keep_alive = !h->says_close && (!h->r->one_dot_zero || h->says_keep_alive);
+	if (h->r->one_dot_zero)
 		r->expects_continue = false;
 }
 
@@ -356,6 +396,43 @@ int http_chunks(struct http_chunks *c, const char *bytes, size_t len, size_t *us
 	return c->at == CHUNK_DONE;
 }
 
+/* "%41" and "+" as forms have them; a "%" that begins no such thing is itself. */
+static void decode(struct http_text text, struct buf *out)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		int high = -1, low = -1;
+
+		if (text.at[i] == '%' && text.len - i > 2) {
+			high = hex_value(text.at[i + 1]);
+			low = hex_value(text.at[i + 2]);
+		}
+		if (high >= 0 && low >= 0) {
+			buf_putc(out, (char)(high * 16 + low));
+			i += 2;
+		} else {
+			buf_putc(out, text.at[i] == '+' ? ' ' : text.at[i]);
+		}
+	}
+}
+
+bool http_query(struct http_text query, const char *name, struct buf *out)
+{
+	struct http_text value = { .at = NULL };
+	size_t name_len = strlen(name);
+
+	for (size_t at = 0, len; at < query.len; at += len + 1) {
+		const char *start = query.at + at, *end = memchr(start, '&', query.len - at);
+
+		len = end ? (size_t)(end - start) : query.len - at;
+		if (len > name_len && start[name_len] == '=' && memcmp(start, name, name_len) == 0)
+			value = (struct http_text) { .at = start + name_len + 1,
+						     .len = len - name_len - 1 };
+	}
+	if (value.at)
+		decode(value, out);
+	return value.at;
+}
+
 const char *http_reason(int status)
 {
 	static const struct {
@@ -368,6 +445,8 @@ const char *http_reason(int status)
 		{ 404, "Not Found" },
 		{ 405, "Method Not Allowed" },
 		{ 408, "Request Timeout" },
+		{ 409, "Conflict" },
+		{ 410, "Gone" },
 		{ 413, "Content Too Large" },
 		{ 417, "Expectation Failed" },
 		{ 422, "Unprocessable Content" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http.h - the bytes of an HTTP/1.1 request become a struct. Pure: no I/O, no memory.
+/* http.h - the bytes of an HTTP/1.1 request become a struct. Pure: no I/O.
  *
  * Strict: what two parsers could read differently is refused. No bare line feeds, no folded
  * lines, no blank before a colon, no Content-Length beside Transfer-Encoding or twice, no chunk
@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/buf.h"
 
 #include "base/auto.h"
 
@@ -25,8 +27,8 @@ struct http_text {
 
 struct http_request {
 	struct http_text method, path, query; /* the query without its "?" */
-	struct http_text session_key, content_type;
-	bool keep_alive, expects_continue, chunked;
+	struct http_text host, session_key, content_type, idempotency_key;
+	bool one_dot_zero, keep_alive, expects_continue, chunked;
 	uint64_t length; /* of the body, unless chunked */
 };
 
@@ -59,6 +61,14 @@ must_check int http_chunks(struct http_chunks *c, const char *bytes, size_t len,
 			   struct http_text *data);
 
 bool http_text_is(struct http_text text, const char *other);
+
+/* Does a path fit a pattern? A segment "*" of it stands for any one that is not empty; *segment is
+ * then the first such. */
+bool http_path_fits(struct http_text path, const char *pattern, struct http_text *segment);
+
+/* Append the value of a parameter of a query, decoded, to `out`: the last one where there are
+ * several. Returns whether there is one. May hold any byte. */
+bool http_query(struct http_text query, const char *name, struct buf *out);
 
 /* The reason phrase of a status. */
 const char *http_reason(int status);

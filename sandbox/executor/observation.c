@@ -2,7 +2,6 @@
 /* observation.c - see observation.h. */
 #include "sandbox/executor/observation.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,9 @@ void observation_clear(struct observation *o)
 	buf_clear(&o->prefix);
 	buf_clear(&o->suffix);
 	buf_clear(&o->path);
+	for (unsigned i = 0; i < o->n_images; i++)
+		buf_clear(&o->images[i]);
+	buf_clear(&o->diff);
 	*o = (struct observation) { .kind = OBSERVED_RUN };
 }
 
@@ -69,17 +71,13 @@ void observation_shorten(struct buf *content)
 
 void observation_trim(struct buf *content)
 {
-	size_t start = 0;
+	struct text t = text_strip((struct text) { .at = buf_str(content), .len = content->len });
 
-	while (content->len && isspace((unsigned char)content->data[content->len - 1]))
-		content->len--;
-	while (start < content->len && isspace((unsigned char)content->data[start]))
-		start++;
-	content->len -= start;
-	if (content->data) {
-		memmove(content->data, content->data + start, content->len);
-		content->data[content->len] = '\0';
-	}
+	if (!content->data)
+		return;
+	memmove(content->data, t.at, t.len);
+	content->len = t.len;
+	content->data[t.len] = '\0';
 }
 
 void observation_seconds(struct buf *out, double seconds)

@@ -7,10 +7,19 @@
 #include "base/buf.h"
 #include "sandbox/executor/action.h"
 
-enum observation_kind { OBSERVED_RUN, OBSERVED_READ, OBSERVED_WRITE, OBSERVED_ERROR };
+enum observation_kind {
+	OBSERVED_RUN,
+	OBSERVED_READ,
+	OBSERVED_WRITE,
+	OBSERVED_EDIT,
+	OBSERVED_IPYTHON,
+	OBSERVED_ERROR,
+};
 
 enum observation_limits {
 	OBSERVED_CHARS = 30000, /* longer output is cut in the middle */
+	OBSERVED_IMAGES = 32,
+	OBSERVED_IMAGE_BYTES = 8 << 20, /* of all together */
 };
 
 struct observation {
@@ -23,8 +32,16 @@ struct observation {
 	const char *user, *hostname, *cwd, *python; /* NULL: not known */
 	struct buf prefix, suffix;
 	bool hidden;
-	/* read, write */
+	/* read, write, edit */
 	struct buf path;
+	bool editor; /* read as the editor shows it */
+	/* edit */
+	struct buf diff;
+	struct text old_str, new_str; /* as they were given */
+	/* run_ipython */
+	struct text code;
+	struct buf images[OBSERVED_IMAGES]; /* PNG */
+	unsigned n_images;
 };
 
 void observation_clear(struct observation *o);

@@ -21,6 +21,8 @@ static uint32_t tag_of(const struct ctl_message *m)
 		return m->failed.tag;
 	case CTL_EXITED:
 		return m->exited.tag;
+	case CTL_ANSWERED:
+		return m->answered.tag;
 	default:
 		return 0;
 	}
@@ -41,10 +43,14 @@ static void link_ready(struct source *source, uint32_t events)
 		ps->broken = true;
 		return;
 	}
+	if (m.kind == CTL_REFUSED && ps->refused)
+		ps->refused(ps, &m.refused);
 	p = find(ps, tag_of(&m));
 	if (p) {
 		if (m.kind != CTL_STARTED)
 			procs_forget(ps, p);
+		else if (p->wants_told)
+			ps->untold = !m.started.told;
 		p->answer(p, &m);
 	}
 	ctl_message_clear(&m);
@@ -59,16 +65,31 @@ int procs_init(struct procs *ps, struct loop *loop, int link, struct err *e)
 	return loop_add(loop, &ps->link, e);
 }
 
+static uint32_t *asked_tag(struct ctl_message *m)
+{
+	switch (m->kind) {
+	case CTL_CONNECT:
+		return &m->connect.tag;
+	case CTL_START:
+		return &m->start.tag;
+	default:
+		return &m->ask.tag;
+	}
+}
+
 int procs_ask(struct procs *ps, struct proc *p, struct ctl_message *m, struct err *e)
 {
 	/* Zero is what init's own last words carry. */
 	do {
 		p->tag = ++ps->last_tag;
 	} while (!p->tag || find(ps, p->tag));
-	if (m->kind == CTL_CONNECT)
-		m->connect.tag = p->tag;
-	else
-		m->start.tag = p->tag;
+	*asked_tag(m) = p->tag;
+	if (m->kind == CTL_START) {
+		m->start.leaf = p->leaf;
+		/* Our own program does nothing that is refused. */
+		p->wants_told = !(m->start.flags & CTL_START_HELPER);
+		m->start.flags |= p->wants_told ? CTL_START_TOLD : 0;
+	}
 	if (ctl_send(ps->link.fd, m, e) < 0)
 		return -e->code;
 	p->asked = true;

@@ -12,10 +12,12 @@
 /* One thing asked for: a process, or a connection. Embedded in what asked; zeroed memory is idle. */
 struct proc {
 	uint32_t tag;
-	bool asked; /* answers may come */
+	uint32_t leaf; /* which a process starts in, or was moved to; see leaf.h */
+	bool asked;    /* answers may come */
+	bool wants_told;
 	struct proc *next;
-	/* STARTED, FAILED or EXITED; after the last two nothing more comes. Takes the descriptors
-	 * it wants out of the message (leaving -1). */
+	/* STARTED, FAILED, EXITED or ANSWERED; after the last three nothing more comes. Takes the
+	 * descriptors it wants out of the message (leaving -1). */
 	void (*answer)(struct proc *p, struct ctl_message *m);
 };
 
@@ -25,6 +27,9 @@ struct procs {
 	struct proc *asked;
 	uint32_t last_tag;
 	bool broken; /* init is gone, or speaks nonsense: the server ends */
+	bool untold; /* a process was started of whose refused calls nothing is told */
+	/* Calls of processes that were asked for were refused. May be NULL. */
+	void (*refused)(struct procs *ps, const struct ctl_refused *refused);
 };
 
 /* Takes over `link`. */

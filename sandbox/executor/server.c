@@ -30,6 +30,12 @@ static int listen_all(struct server *s, int listener, struct err *e)
 	return publish_init(&s->publishing, &s->procs, b, e);
 }
 
+/* Where the viewer is has been written down before any request is heard. */
+static void let_in(struct server *s)
+{
+	conns_open(&s->conns);
+}
+
 static int set_up(struct server *s, int listener, int link, struct err *e)
 {
 	struct ctl_message ready = { .kind = CTL_READY };
@@ -40,14 +46,24 @@ static int set_up(struct server *s, int listener, int link, struct err *e)
 				    .loop = &s->loop,
 				    .key = s->boot->key,
 				    .routes = routes,
-				    .n_routes = routes_count };
+				    .n_routes = routes_count,
+				    .closed = !s->boot->exit_on_eof };
 	dispatch_init(&s->dispatch);
 	act_runs_init(&s->runs, s);
-	helper_init(&s->helper, &s->procs, ACT_FILE_MS);
+	act_files_init(&s->files, s);
+	act_cells_init(&s->cells, s);
+	transfers_init(&s->transfers, &s->procs, TRANSFER_AT_ONCE);
 	info_open(&s->info);
+	actions_init(&s->actions, s);
+	feeds_init(&s->feeds, s);
 	if (listen_all(s, listener, e) < 0 || cage_server(link, e) < 0)
 		return -e->code;
-	return ctl_send(link, &ready, e);
+	if (ctl_send(link, &ready, e) < 0)
+		return -e->code;
+	/* Nobody asks a session for pages that ends with its one command. */
+	if (!s->boot->exit_on_eof)
+		view_begin(&s->view, s, let_in);
+	return 0;
 }
 
 int server_run(const struct ctl_boot *boot, int listener, int link, struct err *e)

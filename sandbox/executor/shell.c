@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -13,21 +14,11 @@
 #include "base/str.h"
 
 enum {
-	REPORT_MAX = 64 * 1024, /* a working directory may be long, but not that long */
-	REPORT_FIELDS = 5,
+	REPORT_MAX = 64 * 1024,	 /* a working directory may be long, but not that long */
 	TURN_READS = 64,	 /* of the terminal at one event: others get their turn */
-	TYPED_MAX = 1024 * 1024, /* into a terminal that nobody reads */
 	COMMAND_MAX = 128 << 20, /* quoted: at most four times a request's body */
+	ASKED_MAX = 64,		 /* more reports of one command: they wait until it reads */
 };
-
-/* Lines are fed by us: no history, no `!`. Prompts would stand in the output: PROMPT_COMMAND
- * clears them again after an activated environment has set one, and the report does where that is
- * gone. The report is read back by
- * take_report(), field by field. It keeps $? and $_ for the next command. */
-static const char set_up[] =
-	"set +H +o history; PS1=; PS2=; PROMPT_COMMAND='PS1=; PS2='; alias git='git --no-pager'; "
-	"__ohs() { local s=$? p=; builtin hash python 2>/dev/null && p=${BASH_CMDS[python]}; "
-	"PS1=; PS2=; builtin printf '%s\\0' \"$1\" \"$s\" \"${!-}\" \"$PWD\" \"$p\" >&0; return $s; }\n";
 
 static void terminal_ready(struct source *source, uint32_t events);
 static void control_ready(struct source *source, uint32_t events);
@@ -41,11 +32,12 @@ void shell_init(struct shell *sh, struct procs *procs,
 	sh->terminal = (struct source) { .fd = -1, .events = EPOLLIN, .ready = terminal_ready };
 	sh->control = (struct source) { .fd = -1, .events = EPOLLIN, .ready = control_ready };
 	sh->report.background = -1;
+	shell_typing_init(sh);
 }
 
 int shell_start(struct shell *sh, const char *cwd, struct err *e)
 {
-	static const char *const argv[] = { "bash", "--noediting", "-i", NULL };
+	static const char *const argv[] = { "bash", "--noediting", "-i", "+o", "history", NULL };
 	static const char *const env[] = { "TERM=tmux-256color", NULL };
 	struct ctl_message m = { .kind = CTL_START };
 
@@ -71,6 +63,7 @@ static void drop_source(struct shell *sh, struct source *source)
 /* Everything of this shell but what it last said. */
 static void let_go(struct shell *sh)
 {
+	shell_typing_stop(sh);
 	procs_forget(sh->procs, &sh->proc);
 	drop_source(sh, &sh->terminal);
 	drop_source(sh, &sh->control);
@@ -90,9 +83,8 @@ void shell_stop(struct shell *sh)
 	screen_clear(&sh->screen);
 }
 
-/* Write what the descriptor takes now, keep the rest. */
-static void send_on(struct shell *sh, struct source *to, struct buf *waiting, const char *bytes,
-		    size_t len)
+void shell_send(struct shell *sh, struct source *to, struct buf *waiting, const char *bytes,
+		size_t len)
 {
 	ssize_t n = 0;
 
@@ -110,7 +102,7 @@ static void send_on(struct shell *sh, struct source *to, struct buf *waiting, co
 		loop_want(sh->loop, to, EPOLLIN | EPOLLOUT);
 }
 
-static void send_waiting(struct shell *sh, struct source *to, struct buf *waiting)
+void shell_send_rest(struct shell *sh, struct source *to, struct buf *waiting)
 {
 	ssize_t n = write(to->fd, waiting->data, waiting->len);
 
@@ -124,53 +116,59 @@ static void send_waiting(struct shell *sh, struct source *to, struct buf *waitin
 	loop_want(sh->loop, to, EPOLLIN);
 }
 
-void shell_type(struct shell *sh, const char *bytes, size_t len)
+static void send_lines(struct shell *sh, struct buf *lines)
 {
-	if (sh->terminal.fd < 0)
-		return;
-	sh->to_terminal.limit = TYPED_MAX;
-	send_on(sh, &sh->terminal, &sh->to_terminal, bytes, len);
-}
-
-/* As $'...': one line, whatever the text holds. */
-static void quote(struct buf *out, const char *text, size_t len)
-{
-	buf_puts(out, "$'");
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '\n')
-			buf_puts(out, "\\n");
-		else if (text[i] == '\'' || text[i] == '\\')
-			buf_add(out, (char[]) { '\\', text[i] }, 2);
-		else if (text[i]) /* a NUL would end the word; no command can hold one */
-			buf_putc(out, text[i]);
-	}
-	buf_putc(out, '\'');
-}
-
-/* The empty line between ends whatever state a syntax error in eval left the parser in. */
-static void send_report_line(struct shell *sh, struct buf *line)
-{
-	buf_printf(line, "\n\n{ __ohs %u \"$_\"; } 2>&-\n", ++sh->sequence);
 	sh->to_control.limit = COMMAND_MAX;
-	send_on(sh, &sh->control, &sh->to_control, buf_str(line), line->len);
-	sh->state = SHELL_BUSY;
+	shell_send(sh, &sh->control, &sh->to_control, buf_str(lines), lines->len);
 }
 
-void shell_run(struct shell *sh, const char *text, size_t len)
+/* With the line that reports what came of it. */
+static void send_command(struct shell *sh, struct buf *lines)
 {
-	autobuf struct buf line = { .limit = COMMAND_MAX };
+	shell_lines_report(lines, sh->sequence, sh->counts_first);
+	sh->state = SHELL_BUSY;
+	sh->begun = sh->typed = false;
+	sh->asked = 0;
+	screen_fresh_line(&sh->screen);
+	send_lines(sh, lines);
+}
 
-	buf_puts(&line, "eval -- ");
-	quote(&line, text, len);
-	buf_printf(&line, " 0<>%s", sh->tty);
-	send_report_line(sh, &line);
+void shell_run(struct shell *sh, const char *text, size_t len, bool whole)
+{
+	autobuf struct buf lines = { .limit = COMMAND_MAX };
+	struct shell_line line = { .text = text,
+				   .len = len,
+				   .sequence = ++sh->sequence,
+				   .tty = sh->tty,
+				   .whole = whole,
+				   .traced = sh->traced };
+
+	shell_lines_run(&lines, &line);
+	send_command(sh, &lines);
+}
+
+void shell_press(struct shell *sh, char byte)
+{
+	autobuf struct buf lines = { 0 };
+
+	shell_lines_key(&lines, byte, ++sh->sequence);
+	send_command(sh, &lines);
+	sh->begun = true;
+	if (byte == 3) /* as the terminal would have echoed it */
+		screen_feed(&sh->screen, "^C", 2);
 }
 
 void shell_ask(struct shell *sh)
 {
-	autobuf struct buf line = { 0 };
+	autobuf struct buf lines = { 0 };
 
-	send_report_line(sh, &line);
+	if (sh->state == SHELL_IDLE) {
+		shell_press(sh, '\0');
+	} else if (sh->state == SHELL_BUSY && sh->asked < ASKED_MAX) {
+		sh->asked++;
+		shell_lines_report(&lines, sh->sequence, sh->counts_first);
+		send_lines(sh, &lines);
+	}
 }
 
 static void ended(struct shell *sh)
@@ -201,7 +199,11 @@ static bool read_terminal(struct shell *sh, unsigned max)
 			drop_source(sh, &sh->terminal);
 			return false;
 		}
+		if (sh->state == SHELL_STARTING)
+			continue; /* prompts, and what ~/.bashrc had to say */
 		screen_feed(&sh->screen, bytes, (size_t)n);
+		if (sh->output)
+			sh->output(sh, bytes, (size_t)n);
 	}
 	return true;
 }
@@ -219,7 +221,7 @@ static void terminal_ready(struct source *source, uint32_t events)
 	struct shell *sh = container_of(source, struct shell, terminal);
 
 	if (events & EPOLLOUT && sh->to_terminal.len)
-		send_waiting(sh, &sh->terminal, &sh->to_terminal);
+		shell_send_rest(sh, &sh->terminal, &sh->to_terminal);
 	if (!(events & ~(uint32_t)EPOLLOUT))
 		return;
 	(void)read_terminal(sh, TURN_READS);
@@ -228,22 +230,6 @@ static void terminal_ready(struct source *source, uint32_t events)
 		sh->screen.changed = false;
 		sh->event(sh, SHELL_OUTPUT);
 	}
-}
-
-/* The fields of a whole report, one after the other; false while it is not whole. */
-static bool split_report(const struct buf *heard, const char *field[REPORT_FIELDS])
-{
-	const char *at = buf_str(heard), *end = at + heard->len;
-
-	for (unsigned i = 0; i < REPORT_FIELDS; i++) {
-		const char *nul = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
-
-		if (!nul)
-			return false;
-		field[i] = at;
-		at = nul + 1;
-	}
-	return true;
 }
 
 static void replace(char **text, const char *with)
@@ -256,56 +242,119 @@ static void replace(char **text, const char *with)
 	*text = copy;
 }
 
-static void take_report(struct shell *sh, const char *const field[REPORT_FIELDS])
+static void take_report(struct shell *sh, const struct shell_said *said)
 {
 	struct err e = { 0 };
 	uint64_t n;
 
-	sh->report.exit_code = str_u64(field[1], 0, 255, &n, &e) == 0 ? (int)n : 1;
-	sh->report.background = str_u64(field[2], 1, INT32_MAX, &n, &e) == 0 ? (long)n : -1;
-	replace(&sh->report.cwd, field[3]);
-	replace(&sh->report.python, field[4]);
+	sh->report.exit_code = str_u64(said->field[2], 0, 255, &n, &e) == 0 ? (int)n : 1;
+	sh->report.background = str_u64(said->field[3], 1, INT32_MAX, &n, &e) == 0 ? (long)n : -1;
+	sh->traced = strchr(said->field[4], 'x');
+	replace(&sh->report.cwd, said->field[5]);
+	replace(&sh->report.python, said->field[6]);
 }
 
 /* All that was written to the terminal before the report is in it now: the kernel moves it before
  * a read says that there is nothing. A job in the background may go on for ever, though. */
 static void done(struct shell *sh)
 {
+	bool starting = sh->state == SHELL_STARTING;
+
 	if (sh->terminal.fd >= 0)
 		(void)read_terminal(sh, TURN_READS);
+	shell_typing_done(sh);
 	sh->screen.changed = false;
 	sh->screen.answer_len = 0;
-	if (sh->state == SHELL_STARTING) {
-		screen_clear(&sh->screen); /* prompts and what ~/.bashrc had to say */
-		sh->state = SHELL_IDLE;
-		sh->event(sh, SHELL_UP);
-		return;
-	}
 	sh->state = SHELL_IDLE;
-	sh->event(sh, SHELL_DONE);
+	sh->event(sh, starting ? SHELL_UP : SHELL_DONE);
+}
+
+static void heard_begin(struct shell *sh, const struct shell_said *said)
+{
+	if (sh->state != SHELL_BUSY || said->sequence != sh->sequence)
+		return;
+	sh->begun = true;
+	shell_typing_begun(sh);
+}
+
+/* Not of an earlier command, whose report was asked for twice. */
+static void heard_end(struct shell *sh, const struct shell_said *said)
+{
+	if (said->sequence != sh->sequence || sh->state == SHELL_IDLE)
+		return;
+	take_report(sh, said);
+	done(sh);
+}
+
+static void heard_loss(struct shell *sh, const struct shell_said *said)
+{
+	autobuf struct buf lines = { 0 };
+
+	if (said->sequence != sh->sequence || sh->state != SHELL_BUSY || sh->asked >= ASKED_MAX)
+		return;
+	sh->asked++;
+	shell_lines_again(&lines, sh->sequence);
+	send_lines(sh, &lines);
+}
+
+static int64_t value_of(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoll(at + strlen(key), NULL, 10) : 0;
+}
+
+static void heard_written(struct shell *sh, const struct shell_said *said)
+{
+	struct shell_written *w = &sh->written;
+	int64_t sum = value_of(said->field[2], "\nwchar: ") - sh->heard_total;
+	int64_t stored = value_of(said->field[2], "\nwrite_bytes: ");
+
+	w->bytes = sum > w->sum ? sum - w->sum : 0;
+	w->stored = stored > w->stored_sum ? stored - w->stored_sum : 0;
+	w->sum = sum;
+	w->stored_sum = stored;
+	/* The first is of its own start. */
+	if (said->sequence > 1)
+		sh->event(sh, SHELL_WROTE);
+}
+
+/* One thing said off the front of what was heard; whoever hears of it may end the shell. */
+static bool hear_one(struct shell *sh)
+{
+	struct shell_said said;
+	struct buf heard = sh->heard;
+	long len = shell_lines_said(&heard, &said);
+
+	if (len == 0)
+		return false;
+	sh->heard = (struct buf) { 0 };
+	if (len > 0) {
+		buf_add(&sh->heard, heard.data + len, heard.len - (size_t)len);
+		if (said.kind == 'b')
+			heard_begin(sh, &said);
+		else if (said.kind == 'e')
+			heard_end(sh, &said);
+		else if (said.kind == 'l')
+			heard_loss(sh, &said);
+		else
+			heard_written(sh, &said);
+		sh->heard_total += len;
+	}
+	buf_clear(&heard); /* all of it, where it is nothing that the shell says */
+	return len > 0;
 }
 
 static void hear(struct shell *sh)
 {
-	const char *field[REPORT_FIELDS];
-	uint64_t sequence = 0;
-	struct err e = { 0 };
-
 	if (sh->heard.len > REPORT_MAX) {
 		shell_stop(sh);
 		sh->wait_status = SIGKILL;
 		sh->event(sh, SHELL_ENDED);
 		return;
 	}
-	if (!split_report(&sh->heard, field))
-		return;
-	if (str_u64(field[0], 0, UINT32_MAX, &sequence, &e) < 0 || sequence != sh->sequence) {
-		buf_clear(&sh->heard);
-		return; /* not of the command in hand */
-	}
-	take_report(sh, field);
-	buf_clear(&sh->heard);
-	done(sh);
+	while (hear_one(sh))
+		;
 }
 
 static void control_ready(struct source *source, uint32_t events)
@@ -315,7 +364,7 @@ static void control_ready(struct source *source, uint32_t events)
 	ssize_t n;
 
 	if (events & EPOLLOUT && sh->to_control.len)
-		send_waiting(sh, &sh->control, &sh->to_control);
+		shell_send_rest(sh, &sh->control, &sh->to_control);
 	if (!(events & ~(uint32_t)EPOLLOUT))
 		return;
 	n = read(source->fd, bytes, sizeof(bytes));
@@ -339,6 +388,7 @@ static int meet(struct shell *sh, struct ctl_started *m, struct err *e)
 
 	if (m->n_fds != 2)
 		return err_code(e, EPROTO, "shell: %u descriptors instead of 2", m->n_fds);
+	sh->pid = m->pid;
 	sh->terminal.fd = take_fd(&m->fds[0]);
 	sh->control.fd = take_fd(&m->fds[1]);
 	if (ioctl(sh->terminal.fd, TIOCGPTN, &number) < 0)
@@ -349,8 +399,10 @@ static int meet(struct shell *sh, struct ctl_started *m, struct err *e)
 		return err_errno(e, "shell: descriptors");
 	if (loop_add(sh->loop, &sh->terminal, e) < 0 || loop_add(sh->loop, &sh->control, e) < 0)
 		return -e->code;
-	buf_puts(&line, set_up);
-	send_report_line(sh, &line);
+	shell_lines_start(&line);
+	sh->sequence = 1;
+	sh->traced = false;
+	send_command(sh, &line);
 	sh->state = SHELL_STARTING;
 	return 0;
 }
@@ -367,6 +419,8 @@ static void answered(struct proc *p, struct ctl_message *m)
 
 	if (m->kind == CTL_STARTED) {
 		sh->failure = (struct err) { 0 };
+		sh->written = (struct shell_written) { 0 };
+		sh->heard_total = 0;
 		if (meet(sh, &m->started, &sh->failure) < 0)
 			failed(sh);
 	} else if (m->kind == CTL_FAILED) {

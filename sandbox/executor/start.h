@@ -26,6 +26,7 @@ struct starter {
 struct start_report {
 	struct err err; /* code 0: only descriptors */
 	bool exec;	/* it was exec itself that failed */
+	int listener;	/* of its filter, instead of all else; -1: none */
 	int fds[3];
 	unsigned n_fds;
 };
@@ -38,3 +39,12 @@ must_check int start_process(const struct starter *s, const struct ctl_start *re
 /* Take the next report: 1 and *r filled (descriptors are the caller's), 0 at end-of-file,
  * -EAGAIN when there is none yet. */
 must_check int start_report_take(int status, struct start_report *r, struct err *e);
+
+/* The parts that `sudo` needs too. Fork, straight into this leaf of the workload's group (v2); see
+ * leaf.h. */
+pid_t start_fork(const struct starter *s, unsigned leaf);
+
+/* In a child: become the session's root, or its user, for good. Enters the leaf (v1) and
+ * user namespace, sheds everything, takes the limits and leads a session. Descriptors, signals and
+ * the filter are left to the caller. */
+must_check int start_become(const struct starter *s, unsigned leaf, bool as_root, struct err *e);

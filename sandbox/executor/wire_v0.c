@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_out.h"
 #include "base/str.h"
 #include "sandbox/executor/dispatch.h"
+#include "sandbox/executor/wire_v0_values.h"
 
 #define TIMEOUT_MAX_S (366.0 * 24 * 3600)
 
@@ -73,6 +73,17 @@ static int take_path(const struct reader *r, const char *key, struct text *out)
 	return 0;
 }
 
+/* The editor has its own words for an empty one. */
+static int take_edit_path(const struct reader *r, struct text *out)
+{
+	const struct json *value = member(r->args, "path");
+
+	if (!value || value->type != JSON_STRING || value->string.len)
+		return take_path(r, "path", out);
+	*out = (struct text) { "", 0 };
+	return 0;
+}
+
 static int take_bool(const struct reader *r, const char *key, bool *out)
 {
 	const struct json *value = member(r->args, key);
@@ -114,13 +125,83 @@ static int read_run(const struct reader *r, struct action *a)
 	return 0;
 }
 
+/* *editor: it is the editor's to do. `otherwise` is what else it may be. */
+static int take_source(const struct reader *r, const char *otherwise, bool *editor)
+{
+	struct text given = { NULL, 0 };
+
+	if (take_text(r, "impl_source", false, &given) < 0)
+		return -EINVAL;
+	if (!given.at)
+		return 0;
+	*editor = text_eq(given, text_of("oh_aci"));
+	if (*editor || text_eq(given, text_of(otherwise)))
+		return 0;
+	return wrong_arguments(r->why, r->action, "impl_source", "is none that is known");
+}
+
+static int read_editor(const struct reader *r, struct action_read *a)
+{
+	const struct json *range = member(r->args, "view_range");
+
+	if (take_edit_path(r, &a->path) < 0)
+		return -EINVAL;
+	if (range && range->type != JSON_ARRAY)
+		return wrong_arguments(r->why, r->action, "view_range", "must be a list");
+	if (range && range->list.count) /* an empty one is none */
+		wire_v0_range(range, &a->range);
+	return 0;
+}
+
 static int read_read(const struct reader *r, struct action *a)
 {
 	a->read = (struct action_read) { .end = -1 };
+	if (take_source(r, "default", &a->read.editor) < 0)
+		return -EINVAL;
+	if (a->read.editor)
+		return read_editor(r, &a->read);
 	if (take_path(r, "path", &a->read.path) < 0 || take_int(r, "start", &a->read.start) < 0 ||
 	    take_int(r, "end", &a->read.end) < 0)
 		return -EINVAL;
 	return 0;
+}
+
+static int take_line(const struct reader *r, struct action_edit *a)
+{
+	const struct json *value = member(r->args, "insert_line");
+
+	if (!value)
+		return 0;
+	a->line_given = true;
+	if (value->type == JSON_INT)
+		a->line = value->integer;
+	else if (value->type != JSON_STRING)
+		return wrong_arguments(r->why, r->action, "insert_line", "must be an integer");
+	else if (!wire_v0_integer((struct text) { value->string.bytes, value->string.len },
+				  &a->line))
+		a->bad_line = (struct text) { value->string.bytes, value->string.len };
+	return 0;
+}
+
+static int read_edit(const struct reader *r, struct action *a)
+{
+	struct action_edit *edit = &a->edit;
+	bool editor = true;
+
+	*edit = (struct action_edit) { .command = { "", 0 } };
+	if (take_source(r, "llm_based_edit", &editor) < 0)
+		return -EINVAL;
+	if (!editor)
+		return refuse(r->why, 500,
+			      "Internal server error: an 'edit' of impl_source 'llm_based_edit' is "
+			      "the client's to do");
+	if (take_edit_path(r, &edit->path) < 0 ||
+	    take_text(r, "command", false, &edit->command) < 0 ||
+	    take_text(r, "file_text", false, &edit->file_text) < 0 ||
+	    take_text(r, "old_str", false, &edit->old_str) < 0 ||
+	    take_text(r, "new_str", false, &edit->new_str) < 0)
+		return -EINVAL;
+	return take_line(r, edit);
 }
 
 static int read_write(const struct reader *r, struct action *a)
@@ -133,29 +214,39 @@ static int read_write(const struct reader *r, struct action *a)
 	return 0;
 }
 
-static int read_needed(const struct reader *r, const char *key)
-{
-	struct text ignored;
-
-	return take_text(r, key, true, &ignored);
-}
-
 static int read_ipython(const struct reader *r, struct action *a)
 {
-	(void)a;
-	return read_needed(r, "code");
+	a->ipython = (struct action_ipython) { .with_places = true };
+	if (take_text(r, "code", true, &a->ipython.code) < 0 ||
+	    take_text(r, "kernel_init_code", false, &a->ipython.first) < 0 ||
+	    take_bool(r, "include_extra", &a->ipython.with_places) < 0)
+		return -EINVAL;
+	return 0;
 }
 
+/* What a browser would be told: looked at, and not kept while there is none. */
 static int read_browse(const struct reader *r, struct action *a)
 {
+	bool tree = false;
+	struct text url;
+
 	(void)a;
-	return read_needed(r, "url");
+	if (take_text(r, "url", true, &url) < 0 || take_bool(r, "return_axtree", &tree) < 0)
+		return -EINVAL;
+	return 0;
 }
 
 static int read_browse_interactive(const struct reader *r, struct action *a)
 {
+	struct text script, message;
+	bool tree = false;
+
 	(void)a;
-	return read_needed(r, "browser_actions");
+	if (take_text(r, "browser_actions", true, &script) < 0 ||
+	    take_text(r, "browsergym_send_msg_to_user", false, &message) < 0 ||
+	    take_bool(r, "return_axtree", &tree) < 0)
+		return -EINVAL;
+	return 0;
 }
 
 /* NULL: the client's vocabulary, but nothing an executor does. */
@@ -167,10 +258,10 @@ static const struct {
 	{ "run", ACTION_RUN, read_run },
 	{ "read", ACTION_READ, read_read },
 	{ "write", ACTION_WRITE, read_write },
+	{ "edit", ACTION_EDIT, read_edit },
 	{ "run_ipython", ACTION_IPYTHON, read_ipython },
 	{ "browse", ACTION_BROWSE, read_browse },
 	{ "browse_interactive", ACTION_BROWSE, read_browse_interactive },
-	{ .name = "edit" },
 	{ .name = "message" },
 	{ .name = "system" },
 	{ .name = "call_tool_mcp" },
@@ -293,101 +384,4 @@ int wire_v0_action(const char *body, size_t len, struct action *a, struct wire_r
 	made.doc = take_ptr(&doc);
 	*a = made;
 	return 0;
-}
-
-/* --- observations ---------------------------------------------------------------------------- */
-
-static void put_buf(struct json_out *j, const char *key, const struct buf *b)
-{
-	jo_string_n(j, key, buf_str(b), b->len);
-}
-
-static void put_metadata(struct json_out *j, const struct observation *o)
-{
-	jo_object(j, "metadata");
-	jo_int(j, "exit_code", o->exit_code);
-	jo_int(j, "pid", o->background);
-	jo_string(j, "username", o->user);
-	jo_string(j, "hostname", o->hostname);
-	jo_string(j, "working_dir", o->cwd);
-	jo_string(j, "py_interpreter_path", o->python);
-	put_buf(j, "prefix", &o->prefix);
-	put_buf(j, "suffix", &o->suffix);
-	jo_end_object(j);
-}
-
-static void say_run(const struct observation *o, struct buf *out)
-{
-	buf_puts(out, "Command `");
-	buf_add(out, o->command.at ? o->command.at : "", o->command.len);
-	buf_printf(out, "` executed with exit code %d.", o->exit_code);
-}
-
-static void extras_run(const struct observation *o, struct json_out *j)
-{
-	jo_string_n(j, "command", o->command.at ? o->command.at : "", o->command.len);
-	put_metadata(j, o);
-	jo_bool(j, "hidden", o->hidden);
-}
-
-static void say_read(const struct observation *o, struct buf *out)
-{
-	buf_printf(out, "I read the file %s.", buf_str(&o->path));
-}
-
-static void extras_read(const struct observation *o, struct json_out *j)
-{
-	put_buf(j, "path", &o->path);
-	jo_string(j, "impl_source", "default");
-}
-
-static void say_write(const struct observation *o, struct buf *out)
-{
-	buf_printf(out, "I wrote to the file %s.", buf_str(&o->path));
-}
-
-static void extras_write(const struct observation *o, struct json_out *j)
-{
-	put_buf(j, "path", &o->path);
-}
-
-static void say_error(const struct observation *o, struct buf *out)
-{
-	buf_add(out, buf_str(&o->content), o->content.len);
-}
-
-static void extras_error(const struct observation *o, struct json_out *j)
-{
-	(void)o;
-	jo_string(j, "error_id", "");
-}
-
-/* Clients refuse a key they do not know in every kind but "run". */
-static const struct {
-	const char *name;
-	void (*say)(const struct observation *o, struct buf *out);
-	void (*extras)(const struct observation *o, struct json_out *j);
-} observations[] = {
-	[OBSERVED_RUN] = { "run", say_run, extras_run },
-	[OBSERVED_READ] = { "read", say_read, extras_read },
-	[OBSERVED_WRITE] = { "write", say_write, extras_write },
-	[OBSERVED_ERROR] = { "error", say_error, extras_error },
-};
-
-void wire_v0_observation(const struct observation *o, struct buf *out)
-{
-	struct json_out j = { .buf = out };
-	autobuf struct buf message = { 0 };
-
-	observations[o->kind].say(o, &message);
-	jo_object(&j, NULL);
-	put_buf(&j, "message", &message);
-	jo_string(&j, "observation", observations[o->kind].name);
-	put_buf(&j, "content", &o->content);
-	jo_object(&j, "extras");
-	observations[o->kind].extras(o, &j);
-	jo_end_object(&j);
-	if (o->kind == OBSERVED_RUN)
-		jo_bool(&j, "success", o->exit_code == 0);
-	jo_end_object(&j);
 }

@@ -34,6 +34,17 @@ int err_code(struct err *e, int code, const char *fmt, ...)
 	return -code;
 }
 
+/* As much of it as there is room for. */
+static void append(struct err *e, const char *text)
+{
+	size_t used = strlen(e->text), len = strlen(text), room = sizeof(e->text) - 1 - used;
+
+	if (len > room)
+		len = room;
+	memcpy(e->text + used, text, len);
+	e->text[used + len] = '\0';
+}
+
 int err_wrap(struct err *e, const char *fmt, ...)
 {
 	char inner[ERR_TEXT_BYTES];
@@ -44,8 +55,10 @@ int err_wrap(struct err *e, const char *fmt, ...)
 	va_start(ap, fmt);
 	used = vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
-	if (used >= 0 && (size_t)used < sizeof(e->text))
-		(void)snprintf(e->text + used, sizeof(e->text) - (size_t)used, ": %s", inner);
+	if (used >= 0 && (size_t)used < sizeof(e->text)) {
+		append(e, ": ");
+		append(e, inner);
+	}
 	return -e->code;
 }
 

@@ -99,11 +99,15 @@ int io_replace_file(int dir, const char *name, const void *bytes, size_t len, mo
 
 	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.new", name) >= sizeof(tmp))
 		return err_code(e, ENAMETOOLONG, "'%s' is too long a name", name);
-	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
+	/* What may be there is written over and cut afterwards: a file that is cut to nothing first ext4
+	 * writes to the disk as soon as it is closed. */
+	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
 	if (fd < 0)
 		return err_errno(e, "create '%s'", tmp);
 	if (io_write_all(fd, bytes, len, e) < 0)
 		(void)err_wrap(e, "'%s'", tmp);
+	else if (ftruncate(fd, (off_t)len) < 0)
+		(void)err_errno(e, "cut '%s'", tmp);
 	else if (renameat(dir, tmp, dir, name) < 0)
 		(void)err_errno(e, "rename '%s' to '%s'", tmp, name);
 	else

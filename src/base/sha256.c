@@ -39,26 +39,41 @@ static void schedule(uint32_t w[64], const uint8_t block[64])
 	}
 }
 
+/* The names change places instead of the values: one round, `h` becomes the next one's `a`. */
+#define ROUND(a, b, c, d, e, f, g, h, i)                                  \
+	do {                                                              \
+		(h) += (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +   \
+		       ((g) ^ ((e) & ((f) ^ (g)))) + round_key[i] + w[i]; \
+		(d) += (h);                                               \
+		(h) += (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +   \
+		       (((a) & (b)) | ((c) & ((a) | (b))));               \
+	} while (0)
+
 static void compress(uint32_t state[8], const uint8_t block[64])
 {
-	uint32_t w[64], v[8];
+	uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+	uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
+	uint32_t w[64];
 
 	schedule(w, block);
-	memcpy(v, state, sizeof(v));
-	for (unsigned i = 0; i < 64; i++) {
-		uint32_t a = v[0], e = v[4];
-		uint32_t choose = (e & v[5]) ^ (~e & v[6]);
-		uint32_t majority = (a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]);
-		uint32_t t1 = v[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + choose +
-			      round_key[i] + w[i];
-		uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + majority;
-
-		memmove(v + 1, v, 7 * sizeof(v[0]));
-		v[0] = t1 + t2;
-		v[4] += t1;
+	for (unsigned i = 0; i < 64; i += 8) {
+		ROUND(a, b, c, d, e, f, g, h, i);
+		ROUND(h, a, b, c, d, e, f, g, i + 1);
+		ROUND(g, h, a, b, c, d, e, f, i + 2);
+		ROUND(f, g, h, a, b, c, d, e, i + 3);
+		ROUND(e, f, g, h, a, b, c, d, i + 4);
+		ROUND(d, e, f, g, h, a, b, c, i + 5);
+		ROUND(c, d, e, f, g, h, a, b, i + 6);
+		ROUND(b, c, d, e, f, g, h, a, i + 7);
 	}
-	for (unsigned i = 0; i < 8; i++)
-		state[i] += v[i];
+	state[0] += a;
+	state[1] += b;
+	state[2] += c;
+	state[3] += d;
+	state[4] += e;
+	state[5] += f;
+	state[6] += g;
+	state[7] += h;
 }
 
 void sha256_init(struct sha256 *s)

@@ -2,7 +2,6 @@
 /* utf8.c - see utf8.h. */
 #include "base/utf8.h"
 
-#include <stdint.h>
 #include <string.h>
 
 static bool continues(unsigned char c)
@@ -60,4 +59,27 @@ size_t utf8_check(const char *bytes, size_t len)
 		at += n;
 	}
 	return at;
+}
+
+uint32_t utf8_code(const char *bytes, size_t n)
+{
+	static const unsigned char first[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t code = (unsigned char)bytes[0] & first[n];
+
+	for (size_t i = 1; i < n; i++)
+		code = code << 6 | ((unsigned char)bytes[i] & 0x3f);
+	return code;
+}
+
+size_t utf8_put(uint32_t code, char out[4])
+{
+	static const unsigned char first[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+	size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+	for (size_t i = n - 1; i > 0; i--) {
+		out[i] = (char)(0x80 | (code & 0x3f));
+		code >>= 6;
+	}
+	out[0] = (char)(first[n] | code);
+	return n;
 }

@@ -8,7 +8,9 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "launch/net.h"
+#include "session/cgroup.h"
 #include "session/session.h"
+#include "session/spare.h"
 #include "session/worktree.h"
 
 struct clean_args {
@@ -44,12 +46,27 @@ static int clean_cache(int state, unsigned sessions, struct err *e)
 	return fs_remove_tree(state, "cache", e);
 }
 
+static int clean_groups(struct err *e)
+{
+	autofree char *path = NULL;
+	struct host *host = NULL;
+	int r;
+
+	if (state_default_path(&path, e) < 0 || host_probe(path, &host, e) < 0)
+		return -e->code;
+	r = cgroup_clean(host, e);
+	host_free(host);
+	return r;
+}
+
 static int clean(bool cache, struct err *e)
 {
 	autoclose int state = cli_state(e);
 	unsigned sessions = 0;
 
 	if (state < 0 || session_each(state, count, &sessions, e) < 0)
+		return -e->code;
+	if (spare_clear(state, e) < 0 || clean_groups(e) < 0)
 		return -e->code;
 	/* The bridge and the firewall are the host's: another state directory may have sessions, which
 	 * net_clean() knows. */
@@ -73,7 +90,8 @@ static int clean_main(const struct command *c, int argc, char **argv)
 
 const struct command command_clean = {
 	.name = "clean",
-	.summary = "Remove the shared bridge and firewall table when no session is left",
+	.summary =
+		"Remove what no session needs: directories, groups, the bridge, the firewall table",
 	.examples = "  ohsandbox clean\n  ohsandbox clean --cache\n",
 	.options = options,
 	.main = clean_main,

@@ -2,12 +2,15 @@
 /* cli.c - what every command does alike. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "launch/lifecycle.h"
 #include "session/session.h"
 
@@ -35,9 +38,20 @@ int cli_options(const struct command *c, int argc, char **argv, void *into, int 
 	return n;
 }
 
+const char *cli_cure(const struct err *e)
+{
+	/* The kernel's word alone: where we have given a reason of our own, that is the last word. */
+	const char *words = strerror(e->code);
+	size_t len = strlen(e->text), n = strlen(words);
+
+	if ((e->code != ENOSYS && e->code != EPERM) || len < n || !str_eq(e->text + len - n, words))
+		return "";
+	return " (something around this command forbids it, or the kernel lacks it: 'ohsandbox doctor' looks for both)";
+}
+
 int cli_fail(const struct command *c, const struct err *e)
 {
-	log_error("%s", e->text);
+	log_error("%s%s", e->text, cli_cure(e));
 	return c && c->runs_something ? EXIT_OURS : EXIT_FAILED;
 }
 

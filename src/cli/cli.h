@@ -50,6 +50,9 @@ int cli_help(const struct command *c);
 /* Say on standard error what went wrong; gives the exit status of a failure of ours. */
 int cli_fail(const struct command *c, const struct err *e);
 
+/* What else there is to say of an error that a system call gave without a reason: a clause, or "". */
+const char *cli_cure(const struct err *e);
+
 /* The same for wrong usage, with the way to the help. */
 int cli_usage(const struct command *c, const char *fmt, ...) printf_like(2, 3);
 

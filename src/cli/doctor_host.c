@@ -11,6 +11,7 @@
 #include "cli/doctor.h"
 #include "session/program.h"
 #include "session/session.h"
+#include "session/spare.h"
 
 #define STATE_BYTES_MIN ((uint64_t)1 << 30)
 
@@ -42,6 +43,15 @@ static void look_ids(const struct doctor *d, struct finding *f)
 			     h->user_name);
 }
 
+/* Directories of ended sessions, which `clean` removes. */
+static int spares(const struct doctor *d)
+{
+	struct err e;
+	int n = d->state >= 0 ? spare_count(d->state, &e) : 0;
+
+	return n < 0 ? 0 : n; /* that a directory cannot be read the check itself says */
+}
+
 static void look_state(const struct doctor *d, struct finding *f)
 {
 	struct statvfs fs;
@@ -61,7 +71,8 @@ static void look_state(const struct doctor *d, struct finding *f)
 	}
 	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	if (free_bytes >= STATE_BYTES_MIN && fs.f_favail > 10000) {
-		finding_fine(f, "%s, %" PRIu64 " MiB free", d->host->state_dir, free_bytes >> 20);
+		finding_fine(f, "%s, %" PRIu64 " MiB free, %d empty directories kept for sessions",
+			     d->host->state_dir, free_bytes >> 20, spares(d));
 		return;
 	}
 	finding_lack(f, VERDICT_LESS, "sessions will soon fail with a full disk",
@@ -130,7 +141,7 @@ static void look_swap(const struct doctor *d, struct finding *f)
 	finding_cure(f, "boot with swapaccount=1");
 }
 
-/* Groups of ours that no session is in: their parent goes with the last of them. */
+/* Groups of ours that no session is in. Their parent stays for the next one, until `clean`. */
 static unsigned left_groups(const struct host_controller *c, char *path, size_t size)
 {
 	unsigned n = 0;
@@ -161,6 +172,7 @@ static int count_session(const char *id, void *arg, struct err *e)
 
 static void look_groups(const struct doctor *d, struct finding *f)
 {
+	const char *kept = NULL;
 	unsigned sessions = 0;
 	struct err e = { 0 };
 
@@ -174,15 +186,21 @@ static void look_groups(const struct doctor *d, struct finding *f)
 		if (!c->parent)
 			continue;
 		groups = left_groups(c, path, sizeof(path));
-		if (groups == UINT32_MAX)
+		if (groups == 0)
+			kept = c->parent;
+		if (groups == UINT32_MAX || groups == 0)
 			continue;
 		finding_lack(f, VERDICT_LESS,
 			     "ours, and of no session of this state directory; another may use it",
 			     "%s with %u groups", path, groups);
-		finding_cure(f, "find %s -depth -type d -exec rmdir {} +", path);
+		finding_cure(f, "find %s -mindepth 1 -depth -type d -exec rmdir {} +", path);
 		return;
 	}
-	finding_fine(f, "none is left over");
+	if (kept)
+		finding_fine(f, "none but ohsandbox in %s and the like, which 'clean' removes",
+			     kept);
+	else
+		finding_fine(f, "none is left over");
 }
 
 static void look_program(const char *name, enum verdict verdict, const char *means,

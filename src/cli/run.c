@@ -61,7 +61,9 @@ static int fill_start(struct launch *l, struct ctl_start *start, struct err *e)
 {
 	struct run *run = l->command_arg;
 
-	*start = (struct ctl_start) { .tag = SUPERVISE_TAG, .argv = run->args.request.argv };
+	*start = (struct ctl_start) { .tag = SUPERVISE_TAG,
+				      .flags = CTL_START_LAST,
+				      .argv = run->args.request.argv };
 	if (l->plan->as_root)
 		start->flags |= CTL_START_ROOT;
 	if (run->args.request.tty) {
@@ -138,7 +140,7 @@ static void note_left_out(const struct run *run)
 		log_info("uncommitted changes are left out; --dirty carries them over");
 }
 
-/* What the groups and the upper layer tell, now that nothing of the session lives. */
+/* What the groups and the upper layer tell, now that nothing of the workload lives. */
 static int take_stock(struct run *run, struct err *e)
 {
 	struct report *r = &run->report;
@@ -161,6 +163,25 @@ static int take_stock(struct run *run, struct err *e)
 	return 0;
 }
 
+/* Wait for the end of all processes, and take stock: at once where the workload has ended by itself,
+ * while the kernel takes the rest down. */
+static int end(struct run *run, struct err *e)
+{
+	const struct session *s = run->launch.session;
+	bool ended = !s->record.stays && cgroup_workload_ended(&s->record);
+	struct err later = { 0 };
+	int r = ended ? take_stock(run, e) : 0;
+
+	if (ended)
+		cgroup_shed(&s->record);
+	if (supervise_end(&run->launch, &run->relay, r < 0 ? &later : e) < 0 && r == 0)
+		r = -e->code;
+	report_stage(&run->report, "end");
+	if (!ended && take_stock(run, r < 0 ? &later : e) < 0 && r == 0)
+		r = -e->code;
+	return r;
+}
+
 static int watch(struct run *run, struct err *e)
 {
 	uint64_t timeout = run->launch.plan->limits.timeout_ms;
@@ -174,7 +195,7 @@ static int watch(struct run *run, struct err *e)
 	report_outcome(&run->report, &run->outcome);
 	if (run->outcome.not_started)
 		explain(run);
-	if (take_stock(run, r < 0 ? &later : e) < 0 && r == 0)
+	if (end(run, r < 0 ? &later : e) < 0 && r == 0)
 		r = -e->code;
 	return r;
 }
@@ -227,7 +248,7 @@ static void say(const struct run *run)
 	struct err e = { 0 };
 
 	if (r->error.code)
-		log_error("%s", r->error.text);
+		log_error("%s%s", r->error.text, cli_cure(&r->error));
 	else if (r->hit_timeout && !run->args.quiet)
 		log_error("the time was over");
 	if (run->args.verbose)

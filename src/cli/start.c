@@ -14,8 +14,10 @@
 #include "launch/client.h"
 #include "launch/lifecycle.h"
 #include "launch/net.h"
+#include "launch/supervise.h"
 
 #define READY_MS 30000
+#define ENDING_MS 1000 /* from the end of the one to that of the other */
 
 static const struct opt options[] = {
 	SESSION_OPTIONS,
@@ -34,7 +36,7 @@ struct start {
 
 /* It is ready when it answers, not when it says so: a request to the listener that the caller will
  * use waits in its queue until the server is there. */
-static int wait_until_alive(const struct record *r, struct err *e)
+static int ask_alive(const struct record *r, struct err *e)
 {
 	const struct client_request alive = { .method = "GET",
 					      .path = "/alive",
@@ -50,6 +52,19 @@ static int wait_until_alive(const struct record *r, struct err *e)
 	if (status >= 0 && status != 200)
 		return err_code(e, EPROTO, "/alive answers %d", status);
 	return status < 0 ? status : 0;
+}
+
+/* An executor that ends closes what it listened on, and its socket to us. */
+static int wait_until_alive(struct launch *l, struct err *e)
+{
+	struct pollfd ctl = { .fd = l->ctl };
+
+	launch_leave_listeners(l);
+	if (ask_alive(&l->session->record, e) == 0)
+		return 0;
+	if (poll(&ctl, 1, ENDING_MS) > 0 && (ctl.revents & POLLHUP))
+		return supervise_no_word(e);
+	return err_wrap(e, "the session's executor");
 }
 
 /* A signal that came meanwhile says that nobody wants the session any more. */
@@ -76,7 +91,7 @@ static int bring_up(struct start *s, struct err *e)
 	if (lifecycle_up(l, e) < 0)
 		return -e->code;
 	report_stages(&s->report, l->times, l->n_times);
-	r = wait_until_alive(&l->session->record, e);
+	r = wait_until_alive(l, e);
 	report_stage(&s->report, "alive");
 	/* The address printed must answer at once, too: the link comes into use a moment after it is up. */
 	if (r == 0)
@@ -89,7 +104,7 @@ static int bring_up(struct start *s, struct err *e)
 		return 0;
 	if (lifecycle_down(l->session, true, &later) < 0)
 		log_error("%s", later.text);
-	return err_wrap(e, "the session's executor");
+	return -e->code;
 }
 
 static int show(const struct start *s)

@@ -23,7 +23,7 @@ struct stage {
 
 /* The order: what is shared and may take long comes before anything that would have to be undone;
  * the record before all that it names; the clone as early as it can be, so that the child mounts
- * while the host makes its end of the network. */
+ * while the host makes what it needs only later: groups that it enters by itself, the network. */
 static const struct stage stages[] = {
 	{ "base", stage_base_up, NULL },
 	{ "root", stage_root_up, NULL },
@@ -34,6 +34,7 @@ static const struct stage stages[] = {
 	{ "cgroup", stage_cgroup_up, stage_cgroup_down },
 	{ "ids", stage_ids_up, NULL },
 	{ "clone", stage_clone_up, stage_clone_down },
+	{ "groups", stage_groups_up, NULL },
 	{ "network", stage_network_up, stage_network_down },
 	{ "boot", stage_boot_up, NULL },
 	{ "go", stage_go_up, NULL },
@@ -82,11 +83,12 @@ void launch_init(struct launch *l, int state, struct plan *plan)
 	*l = (struct launch) { .plan = plan,
 			       .state = state,
 			       .base = BASE_NONE,
+			       .netns = NETNS_NONE,
 			       .signals = -1,
 			       .gate = -1,
 			       .ctl = -1,
 			       .pidfd = -1 };
-	l->cgroup.dir = l->cgroup.work_dir = -1;
+	cgroup_init(&l->cgroup);
 	l->inside.userns = l->inside.owner_userns = -1;
 	l->inside.gate = l->inside.gate_host = l->inside.ctl = l->inside.program = l->inside.lock =
 		-1;
@@ -207,6 +209,15 @@ int lifecycle_sweep(int state, struct err *e)
 	return session_sweep_unborn(state, e);
 }
 
+void launch_leave_listeners(struct launch *l)
+{
+	for (unsigned i = 0; i < l->n_listeners; i++)
+		drop_fd(&l->listeners[i]);
+	for (unsigned i = 0; i < l->n_publish; i++)
+		drop_fd(&l->publish[i]);
+	l->n_listeners = l->n_publish = 0;
+}
+
 void launch_clear(struct launch *l)
 {
 	struct inside *in = &l->inside;
@@ -215,11 +226,9 @@ void launch_clear(struct launch *l)
 
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
 		drop_fd(fds[i]);
-	for (unsigned i = 0; i < l->n_listeners; i++)
-		drop_fd(&l->listeners[i]);
-	for (unsigned i = 0; i < l->n_publish; i++)
-		drop_fd(&l->publish[i]);
-	l->n_listeners = l->n_publish = 0;
+	launch_leave_listeners(l);
+	netns_close(&l->netns);
+	ids_reap(l->userns, ARRAY_LEN(l->userns));
 	overlay_close(l->plan);
 	cgroup_clear(&l->cgroup);
 	base_clear(&l->base);

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "launch/listen.h"
+#include "launch/netns.h"
 #include "plan/plan.h"
 #include "sandbox/ctl.h"
 #include "sandbox/inside.h"
@@ -46,6 +47,8 @@ struct launch {
 	int listeners[LISTEN_LOOPBACK_MAX], publish[LIFECYCLE_PUBLISH_MAX];
 	unsigned n_listeners, n_publish;
 	struct inside inside;
+	struct ids_userns userns[2]; /* as root: the session's, and the workspace's owner's */
+	struct netns netns;	     /* as root, from its making to the go */
 	int signals;   /* supervise_signals(); -1 as long as nothing is to be undone */
 	int gate, ctl; /* our ends */
 	pid_t pid;
@@ -74,6 +77,10 @@ must_check int lifecycle_down(struct session *s, bool remove, struct err *e);
 
 /* Take down every session of this state directory that nobody keeps alive. */
 must_check int lifecycle_sweep(int state, struct err *e);
+
+/* Close our ends of what it listens on: from here on they end with the executor, and whoever waits for
+ * its answer hears of that. */
+void launch_leave_listeners(struct launch *l);
 
 /* Close and free what the supervisor held; the session itself stays as it is. */
 void launch_clear(struct launch *l);

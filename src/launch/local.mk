@@ -7,6 +7,7 @@ liblaunch_a_SOURCES += src/launch/admit.c src/launch/admit.h
 liblaunch_a_SOURCES += src/launch/bridge.c src/launch/bridge.h
 liblaunch_a_SOURCES += src/launch/net.c src/launch/net.h
 liblaunch_a_SOURCES += src/launch/net_shared.c
+liblaunch_a_SOURCES += src/launch/netns.c src/launch/netns.h
 liblaunch_a_SOURCES += src/launch/client.c src/launch/client.h
 liblaunch_a_SOURCES += src/launch/lifecycle.c src/launch/lifecycle.h
 liblaunch_a_SOURCES += src/launch/listen.c src/launch/listen.h

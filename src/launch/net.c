@@ -80,9 +80,9 @@ static void add_end(struct netlink *nl, const char *name, const uint8_t mac[6])
 	netlink_u32(nl, IFLA_NUM_RX_QUEUES, 1);
 }
 
-/* The pair, its peer born in the child's namespace under its final name: moving and renaming both
+/* The pair, its peer born in the session's namespace under its final name: moving and renaming both
  * wait for all readers in the kernel. */
-static void add_veth(struct netlink *nl, uint32_t slot, const struct admit *a, pid_t child)
+static void add_veth(struct netlink *nl, uint32_t slot, const struct admit *a, int netns)
 {
 	struct ifinfomsg link = { .ifi_index = BRIDGE_LINK_INDEX(slot) };
 	struct ifinfomsg peer = { .ifi_index = 0 };
@@ -101,7 +101,7 @@ static void add_veth(struct netlink *nl, uint32_t slot, const struct admit *a, p
 	netlink_nest(nl, VETH_INFO_PEER);
 	netlink_header(nl, &peer, sizeof(peer));
 	add_end(nl, PEER_NAME, a->mac);
-	netlink_u32(nl, IFLA_NET_NS_PID, (uint32_t)child);
+	netlink_u32(nl, IFLA_NET_NS_FD, (uint32_t)netns);
 	netlink_end_nest(nl);
 	netlink_end_nest(nl);
 	netlink_end_nest(nl);
@@ -153,14 +153,14 @@ static void add_neighbour(struct netlink *nl, uint32_t slot, const struct admit 
 	netlink_put(nl, NDA_LLADDR, a->mac, sizeof(a->mac));
 }
 
-static int send_link(struct netlink *nl, uint32_t slot, const struct admit *a, pid_t child,
+static int send_link(struct netlink *nl, uint32_t slot, const struct admit *a, int netns,
 		     struct err *e)
 {
 	struct ifinfomsg up = { .ifi_index = BRIDGE_LINK_INDEX(slot),
 				.ifi_flags = IFF_UP,
 				.ifi_change = IFF_UP };
 
-	add_veth(nl, slot, a, child);
+	add_veth(nl, slot, a, netns);
 	add_port_flags(nl, slot);
 	add_forwarding_entry(nl, slot, a);
 	add_neighbour(nl, slot, a);
@@ -178,20 +178,20 @@ static int delete_link(struct netlink *nl, int index, struct err *e)
 	return 0;
 }
 
-static int link_up(uint32_t slot, const struct admit *a, pid_t child, struct err *e)
+static int link_up(uint32_t slot, const struct admit *a, int netns, struct err *e)
 {
 	autonetlink struct netlink *nl = NULL;
 
 	if (netlink_open(NETLINK_ROUTE, &nl, e) < 0)
 		return -e->code;
-	if (send_link(nl, slot, a, child, e) == 0)
+	if (send_link(nl, slot, a, netns, e) == 0)
 		return 0;
 	if (e->code != EEXIST && e->code != EBUSY)
 		return -e->code;
 	/* Of an earlier session in this slot, whose network namespace somebody holds open. */
 	if (delete_link(nl, BRIDGE_LINK_INDEX(slot), e) < 0)
 		return -e->code;
-	return send_link(nl, slot, a, child, e);
+	return send_link(nl, slot, a, netns, e);
 }
 
 /* Somebody flushed the host's rules, or nobody has laid ours since boot. Sessions that live are
@@ -266,7 +266,7 @@ static int admit_nat(uint32_t slot, const struct admit *a, struct err *e)
 	return r;
 }
 
-int net_up(const struct plan *p, const struct record *r, pid_t child, struct err *e)
+int net_up(const struct plan *p, const struct record *r, int netns, struct err *e)
 {
 	struct admit a;
 
@@ -280,7 +280,7 @@ int net_up(const struct plan *p, const struct record *r, pid_t child, struct err
 		return err_wrap(e, "network");
 	/* The rules stand before the link does. */
 	if ((a.nat ? admit_nat : admit_plain)(r->slot, &a, e) < 0 ||
-	    link_up(r->slot, &a, child, e) < 0)
+	    link_up(r->slot, &a, netns, e) < 0)
 		return err_wrap(e, "network");
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* net.h - the host's end of a session's network. As root only.
  *
- * A veth whose peer is made in the child's namespace, on a bridge with isolated, locked ports,
+ * A veth whose peer is made in the session's namespace, on a bridge with isolated, locked ports,
  * static neighbours on both sides, and one static firewall ruleset whose sets name the sessions.
  * Nobody inside is answered but by the host, and only where the host asked first (`none`);
  * `nat` goes out, but to no private address. */
@@ -23,8 +23,8 @@
 must_check int net_inside_fill(const struct plan *p, uint32_t slot, struct net_inside *out,
 			       struct err *e);
 
-/* Connect the held child. Makes the bridge and the ruleset first where they are missing. */
-must_check int net_up(const struct plan *p, const struct record *r, pid_t child, struct err *e);
+/* Connect the session's namespace. Makes the bridge and the ruleset first where they are missing. */
+must_check int net_up(const struct plan *p, const struct record *r, int netns, struct err *e);
 
 /* Wait until the session can be reached at its address: call it when the executor is ready, before
  * telling anybody the address. The kernel brings a link into use behind our back, and what is

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* The view of groups is unshared inside: it must be taken after entering them. */
-#define NAMESPACES (CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
+#define NAMESPACES (CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
 
 int spawn(const struct inside *in, int group_dir, pid_t *pid, int *pidfd, struct err *e)
 {
@@ -22,8 +22,10 @@ int spawn(const struct inside *in, int group_dir, pid_t *pid, int *pidfd, struct
 	};
 	long got;
 
+	/* As root the host makes the network's while the child works: it takes as long as all others. An
+	 * ordinary user's must belong to his user namespace. */
 	if (in->mode != IDS_ROOT)
-		args.flags |= CLONE_NEWUSER;
+		args.flags |= CLONE_NEWUSER | CLONE_NEWNET;
 	if (group_dir >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)group_dir;

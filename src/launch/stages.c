@@ -13,6 +13,7 @@
 #include "launch/supervise.h"
 #include "plan/strv.h"
 #include "session/overlay.h"
+#include "session/program.h"
 #include "session/remove.h"
 #include "session/rootfs.h"
 #include "session/slot.h"
@@ -31,7 +32,9 @@ int stage_base_up(struct launch *l, struct err *e)
 
 int stage_root_up(struct launch *l, struct err *e)
 {
-	return rootfs_up(l->plan, l->state, &l->skeleton, e);
+	autoclose int sudo = program_open("sudo", e);
+
+	return sudo < 0 ? sudo : rootfs_up(l->plan, l->state, sudo, &l->skeleton, e);
 }
 
 int stage_slot_up(struct launch *l, struct err *e)
@@ -218,12 +221,23 @@ static uid_t seen_from_host(const struct inside *in, uid_t id)
 	return id;
 }
 
+static int make_groups(struct launch *l, struct err *e)
+{
+	uid_t init_uid = seen_from_host(&l->inside, l->inside.init_uid);
+
+	if (cgroup_up(l->plan, &l->session->record, init_uid, &l->cgroup, e) < 0)
+		return -e->code;
+	return cgroup_leaves_up(l->plan, &l->session->record, init_uid, &l->cgroup, e);
+}
+
 int stage_cgroup_up(struct launch *l, struct err *e)
 {
-	if (!l->record.n_groups)
-		return 0;
-	return cgroup_up(l->plan, &l->session->record,
-			 seen_from_host(&l->inside, l->inside.init_uid), &l->cgroup, e);
+	return l->record.n_groups && cgroup_born_in(l->plan) ? make_groups(l, e) : 0;
+}
+
+int stage_groups_up(struct launch *l, struct err *e)
+{
+	return l->record.n_groups && !cgroup_born_in(l->plan) ? make_groups(l, e) : 0;
 }
 
 int stage_cgroup_down(const struct ending *x, struct err *e)
@@ -233,7 +247,14 @@ int stage_cgroup_down(const struct ending *x, struct err *e)
 
 int stage_network_up(struct launch *l, struct err *e)
 {
-	return l->plan->veth ? net_up(l->plan, &l->session->record, l->pid, e) : 0;
+	const struct net_inside *inside = &l->inside.net;
+
+	if (l->plan->ids != IDS_ROOT)
+		return 0; /* the child is cloned into one, which has loopback alone */
+	if (netns_new(inside, &l->netns, e) < 0 ||
+	    net_up(l->plan, &l->session->record, l->netns.fd, e) < 0)
+		return -e->code;
+	return netns_configure(&l->netns, inside, e);
 }
 
 int stage_network_down(const struct ending *x, struct err *e)

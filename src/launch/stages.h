@@ -22,7 +22,8 @@ int stage_listen_up(struct launch *l, struct err *e);
 int stage_session_up(struct launch *l, struct err *e);
 int stage_session_down(const struct ending *x, struct err *e);
 int stage_overlay_up(struct launch *l, struct err *e);
-int stage_cgroup_up(struct launch *l, struct err *e);
+int stage_cgroup_up(struct launch *l, struct err *e); /* those that the child is born in */
+int stage_groups_up(struct launch *l, struct err *e); /* those that it enters by itself */
 int stage_cgroup_down(const struct ending *x, struct err *e);
 int stage_ids_up(struct launch *l, struct err *e);
 int stage_clone_up(struct launch *l, struct err *e);

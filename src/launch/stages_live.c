@@ -13,6 +13,7 @@
 
 #include "base/fs.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "launch/idmap.h"
 #include "launch/spawn.h"
@@ -20,6 +21,7 @@
 #include "sandbox/gate.h"
 #include "session/overlay.h"
 #include "session/program.h"
+#include "session/spare.h"
 
 #define ANSWER_MS 60000 /* mounts over a slow disk take their time */
 #define KILL_WAIT_MS 10000
@@ -105,27 +107,29 @@ static int workspace_owner(const struct launch *l, uid_t *uid, gid_t *gid, struc
 	return 0;
 }
 
-static int owner_namespace(struct launch *l, int proc, struct err *e)
+static int owner_maps(struct launch *l, struct id_map *uids, struct id_map *gids, struct err *e)
 {
 	const struct inside *in = &l->inside;
-	struct id_map uids, gids;
 	uid_t owner;
 	gid_t group;
 
 	if (workspace_owner(l, &owner, &group, e) < 0)
 		return -e->code;
-	uids = owner_alone(owner, in->session_uid, in->session_uids.range[0].outside);
+	*uids = owner_alone(owner, in->session_uid, in->session_uids.range[0].outside);
 	if (l->plan->request->kind == WORKSPACE_DIR)
-		gids = groups_of_directory(group, in->session_gid,
-					   in->session_gids.range[0].outside);
+		*gids = groups_of_directory(group, in->session_gid,
+					    in->session_gids.range[0].outside);
 	else
-		gids = owner_alone(group, in->session_gid, in->session_gids.range[0].outside);
-	return ids_userns(proc, &uids, &gids, in->init_uid, e);
+		*gids = owner_alone(group, in->session_gid, in->session_gids.range[0].outside);
+	return 0;
 }
 
 int stage_ids_up(struct launch *l, struct err *e)
 {
+	struct ids_userns *session = &l->userns[0], *owner = &l->userns[1];
+	unsigned n = wants_owner(l->plan) ? 2 : 1;
 	struct inside *in = &l->inside;
+	struct id_map uids, gids;
 	autoclose int proc = -1;
 
 	if (l->plan->ids != IDS_ROOT)
@@ -133,13 +137,17 @@ int stage_ids_up(struct launch *l, struct err *e)
 	proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (proc < 0)
 		return err_errno(e, "open '/proc'");
-	in->userns = ids_userns(proc, &in->session_uids, &in->session_gids, in->init_uid, e);
-	if (in->userns < 0)
+	session->uids = &in->session_uids;
+	session->gids = &in->session_gids;
+	if (n > 1 && owner_maps(l, &uids, &gids, e) < 0)
 		return -e->code;
-	if (!wants_owner(l->plan))
-		return 0;
-	in->owner_userns = owner_namespace(l, proc, e);
-	return in->owner_userns < 0 ? -e->code : 0;
+	owner->uids = &uids;
+	owner->gids = &gids;
+	if (ids_make(proc, l->userns, n, in->init_uid, e) < 0)
+		return -e->code;
+	in->userns = session->fd;
+	in->owner_userns = n > 1 ? owner->fd : -1;
+	return 0;
 }
 
 /* Field 22 of its stat: with the pid, a name that no other process ever has. 0 where it is gone. */
@@ -178,8 +186,6 @@ static int fill_inside(struct launch *l, struct err *e)
 	in->hostname = l->plan->hostname;
 	in->die_with_parent = !l->stays;
 	in->lock = l->stays ? l->session->lock : -1;
-	memcpy(in->group_tasks, l->cgroup.tasks, sizeof(in->group_tasks));
-	in->n_group_tasks = l->cgroup.n_tasks;
 	in->group_v2 = l->cgroup.dir >= 0;
 	return 0;
 }
@@ -244,6 +250,7 @@ static void fill_boot(struct launch *l, int filter, struct ctl_boot *b)
 	*b = (struct ctl_boot) {
 		.exit_on_eof = !l->stays,
 		.root_allowed = p->policy->root_allowed,
+		.as_root = p->as_root,
 		.root_caps = p->policy->root_caps,
 		.single_id = p->ids == IDS_SINGLE,
 		.server_uid = idmap_server_uid(&l->inside),
@@ -257,12 +264,20 @@ static void fill_boot(struct launch *l, int filter, struct ctl_boot *b)
 		.filter = filter,
 		.n_work_groups = l->cgroup.n_work_tasks,
 		.work_group_dir = l->cgroup.work_dir,
+		.n_leaves = l->cgroup.n_leaves,
+		.leaf_memory = cgroup_leaf_memory(&p->limits),
+		.leaf_pids = cgroup_leaf_pids(&p->limits),
+		.cpu_milli = p->limits.cpu_milli,
+		.way_out = p->net != NET_NONE,
+		.filter_tells = l->stays && filter_lets_send(filter),
 		.n_listeners = l->n_listeners,
 		.n_publish = l->n_publish,
 	};
 	memcpy(b->id, l->session->record.id, sizeof(l->session->record.id));
 	memcpy(b->key, l->session->record.key, sizeof(b->key));
 	memcpy(b->work_groups, l->cgroup.work_tasks, sizeof(b->work_groups));
+	memcpy(b->leaves, l->cgroup.leaves, sizeof(b->leaves));
+	memcpy(b->above, l->cgroup.above, sizeof(b->above));
 	for (unsigned i = 0; i < l->n_listeners; i++)
 		b->listeners[i] = l->listeners[i];
 	for (unsigned i = 0; i < l->n_publish; i++)
@@ -271,6 +286,14 @@ static void fill_boot(struct launch *l, int filter, struct ctl_boot *b)
 	/* A session with a supervisor has its deadline from there, to the millisecond. */
 	if (l->stays && p->limits.timeout_ms != LIMIT_NONE)
 		b->deadline_ms = p->limits.timeout_ms;
+}
+
+/* To a child that may have failed by now: then what it said counts. */
+static int send_orders(const struct launch *l, const struct ctl_message *m, struct err *e)
+{
+	int r = ctl_send(l->ctl, m, e);
+
+	return r == -EPIPE ? gate_answer(l->gate, 0, e) : r;
 }
 
 int stage_boot_up(struct launch *l, struct err *e)
@@ -283,19 +306,45 @@ int stage_boot_up(struct launch *l, struct err *e)
 	    filter_bytes(l->plan->policy, l->plan->ids == IDS_SINGLE, cache, &filter, e) < 0)
 		return -e->code;
 	fill_boot(l, filter, &m.boot);
-	r = ctl_send(l->ctl, &m, e);
+	r = send_orders(l, &m, e);
 	explicit_bzero(m.boot.key, sizeof(m.boot.key));
 	if (r < 0 || !l->command)
 		return r;
 	m = (struct ctl_message) { .kind = CTL_START };
 	if (l->command(l, &m.start, e) < 0)
 		return -e->code;
-	return ctl_send(l->ctl, &m, e);
+	return send_orders(l, &m, e);
+}
+
+/* While the child works we would only wait. */
+static void use_the_time(struct launch *l)
+{
+	struct err e = { 0 };
+
+	ids_reap(l->userns, ARRAY_LEN(l->userns));
+	if (spare_tidy(l->state, &e) < 0)
+		log_debug("%s", e.text);
 }
 
 int stage_go_up(struct launch *l, struct err *e)
 {
-	if (gate_go(l->gate, e) < 0 || gate_answer(l->gate, ANSWER_MS, e) < 0)
+	_Static_assert(GATE_FDS_MAX >= 2 + ARRAY_LEN(l->cgroup.tasks), "all may go at once");
+	int fds[GATE_FDS_MAX];
+	unsigned n = 0;
+
+	/* In the order in which the child takes them. */
+	if (l->netns.fd >= 0)
+		fds[n++] = l->netns.fd;
+	if (l->netns.listener >= 0)
+		fds[n++] = l->netns.listener;
+	for (unsigned i = 0; i < l->cgroup.n_tasks; i++)
+		fds[n++] = l->cgroup.tasks[i];
+	if (gate_go(l->gate, fds, n, e) < 0)
+		return -e->code;
+	/* A copy of ours would keep the network after the session's end. */
+	netns_close(&l->netns);
+	use_the_time(l);
+	if (gate_answer(l->gate, ANSWER_MS, e) < 0)
 		return -e->code;
 	drop_fd(&l->gate);
 	return 0;

@@ -160,6 +160,14 @@ static int take_message(struct watch *w, struct ctl_message *m, struct err *e)
 	}
 }
 
+int supervise_no_word(struct err *e)
+{
+	return err_code(
+		e, ECHILD,
+		"the session's executor ended without a word: something around this command may "
+		"forbid what it needs ('ohsandbox doctor' says what)");
+}
+
 static int read_messages(struct watch *w, struct err *e)
 {
 	for (int i = 0; i < MESSAGES_MAX && !w->over; i++) {
@@ -171,7 +179,7 @@ static int read_messages(struct watch *w, struct err *e)
 		if (r < 0)
 			return err_wrap(e, "the session's executor");
 		if (r == 0)
-			return err_code(e, ECHILD, "the session's executor ended without a word");
+			return supervise_no_word(e);
 		r = take_message(w, &m, e);
 		ctl_message_clear(&m);
 		if (r < 0)
@@ -245,29 +253,32 @@ static int once(struct watch *w, struct err *e)
 	return 0;
 }
 
-/* Nothing of the session lives when this returns. Its output is taken meanwhile, so that nobody who
- * dies writing waits for us. */
-static int end_processes(struct watch *w, struct err *e)
+static int kill_all(const struct launch *l, struct err *e)
+{
+	if (pidfd_send_signal(l->pidfd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
+		return err_errno(e, "kill the session");
+	return 0;
+}
+
+/* Its output is taken meanwhile, so that nobody who dies writing waits for us. */
+int supervise_end(struct launch *l, struct relay *r, struct err *e)
 {
 	uint64_t give_up = now_ns() + END_WAIT_MS * 1000000ull;
 	siginfo_t info;
 
-	if (pidfd_send_signal(w->launch->pidfd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
-		return err_errno(e, "kill the session");
 	for (;;) {
-		struct pollfd polls[1 + RELAY_POLLS] = { { .fd = w->launch->pidfd,
-							   .events = POLLIN } };
-		size_t n = relay_polls(w->relay, polls + 1);
+		struct pollfd polls[1 + RELAY_POLLS] = { { .fd = l->pidfd, .events = POLLIN } };
+		size_t n = relay_polls(r, polls + 1);
 
 		if (poll(polls, 1 + n, until(give_up, now_ns())) < 0 && errno != EINTR)
 			return err_errno(e, "poll");
-		relay_move(w->relay, polls + 1);
+		relay_move(r, polls + 1);
 		if (polls[0].revents)
 			break;
 		if (now_ns() >= give_up)
 			return err_code(e, ETIMEDOUT, "the session's processes do not end");
 	}
-	(void)waitid(P_PIDFD, (id_t)w->launch->pidfd, &info, WEXITED | WNOHANG);
+	(void)waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED | WNOHANG);
 	return 0;
 }
 
@@ -288,7 +299,7 @@ int supervise(struct launch *l, struct relay *r, int signals, uint64_t timeout_m
 	while (result == 0 && !w.over)
 		result = once(&w, e);
 	relay_end_input(r);
-	if ((powers_raise(&later) < 0 || end_processes(&w, &later) < 0) && result == 0) {
+	if ((powers_raise(&later) < 0 || kill_all(l, &later) < 0) && result == 0) {
 		*e = later;
 		result = -later.code;
 	}

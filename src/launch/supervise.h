@@ -33,11 +33,17 @@ must_check int supervise_signals(struct err *e);
 /* Give them back their normal course, as a process that is started must find it. */
 void supervise_signals_end(void);
 
-/* Watch the command until it or the session has ended; then kill what is left of it and wait until
- * it is gone. Output that is still on its way stays in the relay: supervise_drain(). `timeout_ms` 0:
- * none. An error is our own failure; the session is over then, too. */
+/* The error of an executor that is gone, and has not said why. */
+int supervise_no_word(struct err *e);
+
+/* Watch the command until it or the session has ended, and kill what is left of it. `timeout_ms` 0:
+ * none. An error is our own failure; the session is over then, too. supervise_end() follows. */
 must_check int supervise(struct launch *l, struct relay *r, int signals, uint64_t timeout_ms,
 			 struct outcome *out, struct err *e);
+
+/* Wait until nothing of it lives: the kernel takes its mounts down meanwhile. Output that is still on
+ * its way stays in the relay: supervise_drain(). */
+must_check int supervise_end(struct launch *l, struct relay *r, struct err *e);
 
 /* Write what the session has left in the relay, until all is written or a second SIGINT or SIGTERM
  * says that nobody wants it. */

@@ -5,7 +5,9 @@
  *	refusals	libseccomp, default "go on"
  *	dispatch	only for calls that the walls narrow
  *	narrowing	libseccomp, one of the walls' conditions must hold
- *	allowances	libseccomp, default "go on"
+ *	allowed		by number alone: most of them, in a tenth of the instructions that the
+ *			library makes of them; the kernel translates each whenever a process starts
+ *	allowances	those with conditions: libseccomp, default "go on"
  *	answers		by number alone */
 #include "plan/filter.h"
 
@@ -24,8 +26,6 @@
 #define GO_ON (SECCOMP_RET_TRACE | 0x0f5a)
 
 #define NARROWED_MAX 16
-#define OTHERWISE_MAX 400
-#define RANGES_MAX 64
 /* No number of any architecture is beyond it; the library knows fewer. */
 #define CALL_NR_MAX 1024
 
@@ -36,8 +36,7 @@ struct builder {
 	uint32_t narrowed[NARROWED_MAX]; /* numbers of calls that walls narrow, with their error */
 	struct bpf_answer narrowed_errors[NARROWED_MAX];
 	size_t n_narrowed;
-	struct bpf_answer otherwise[OTHERWISE_MAX];
-	size_t n_otherwise;
+	bool allowed[CALL_NR_MAX]; /* without conditions */
 };
 
 /* A number of this architecture, or -1: names that are other architectures', or newer than the
@@ -230,79 +229,96 @@ static int build_narrowing(struct builder *b, struct bpf *out, struct err *e)
 	return export(b, out, e);
 }
 
-static int build_allowances(struct builder *b, struct bpf *out, struct err *e)
-{
-	if (new_context(b, GO_ON_ACTION, e) < 0 || add_policy_rules(b, false, false, e) < 0 ||
-	    add_policy_rules(b, false, true, e) < 0)
-		return -e->code;
-	return export(b, out, e);
-}
-
-static int collect_otherwise(struct builder *b, struct err *e)
+/* Call `each` for every number of the rules without conditions that do this. */
+static void each_plain_nr(const struct builder *b, int action,
+			  void (*each)(void *arg, int nr, unsigned error), void *arg)
 {
 	for (unsigned i = 0; i < b->p->n_rules; i++) {
 		const struct seccomp_rule *rule = &b->p->rules[i];
 
-		for (char **name = rule->calls; rule->action == SECCOMP_OTHERWISE && *name;
-		     name++) {
+		if (rule->action != action || rule->n_args)
+			continue;
+		for (char **name = rule->calls; *name; name++) {
 			int nr = call_nr(*name);
 
-			if (nr < 0)
-				continue;
-			if (b->n_otherwise == OTHERWISE_MAX)
-				return err_code(e, E2BIG,
-						"seccomp: more than %d calls in 'otherwise'",
-						OTHERWISE_MAX);
-			b->otherwise[b->n_otherwise++] =
-				(struct bpf_answer) { (uint32_t)nr, rule->error };
+			if (nr >= 0 && nr < CALL_NR_MAX)
+				each(arg, nr, rule->error);
 		}
 	}
-	return 0;
+}
+
+static void allow_nr(void *arg, int nr, unsigned error)
+{
+	(void)error;
+	((bool *)arg)[nr] = true;
+}
+
+static int build_allowed(struct builder *b, struct bpf *out, struct err *e)
+{
+	struct bpf_range ranges[CALL_NR_MAX / 2] = { 0 };
+	size_t n = 0;
+
+	each_plain_nr(b, SECCOMP_ALLOW, allow_nr, b->allowed);
+	for (uint32_t nr = 0; nr < CALL_NR_MAX; nr++) {
+		if (!b->allowed[nr])
+			continue;
+		if (n == 0 || ranges[n - 1].last + 1 != nr)
+			ranges[n++].first = nr;
+		ranges[n - 1].last = nr;
+	}
+	return bpf_add_allowed(out, ranges, n, e);
+}
+
+static int build_allowances(struct builder *b, struct bpf *out, struct err *e)
+{
+	if (new_context(b, GO_ON_ACTION, e) < 0 || add_policy_rules(b, false, true, e) < 0)
+		return -e->code;
+	return export(b, out, e);
+}
+
+static void answer_nr(void *arg, int nr, unsigned error)
+{
+	((unsigned *)arg)[nr] = error;
 }
 
 /* Which numbers the library knows on this architecture: a call newer than it answers ENOSYS, as on
  * an older kernel, and programs know what to do. */
-static int known_ranges(struct bpf_range *ranges, size_t *n, struct err *e)
+static bool is_known(uint32_t nr)
 {
-	*n = 0;
-	for (uint32_t nr = 0; nr < CALL_NR_MAX; nr++) {
-		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)nr);
+	autofree char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)nr);
 
-		if (!name)
-			continue;
-		free(name);
-		if (*n > 0 && ranges[*n - 1].last + 1 == nr) {
-			ranges[*n - 1].last = nr;
-			continue;
-		}
-		if (*n == RANGES_MAX)
-			return err_code(e, E2BIG,
-					"seccomp: the table of system calls has more than %d holes",
-					RANGES_MAX);
-		ranges[(*n)++] = (struct bpf_range) { nr, nr };
-	}
-	return 0;
+	return name != NULL;
 }
 
+/* What is allowed has gone by now: it can share its neighbour's answer. */
 static int build_answers(struct builder *b, struct bpf *out, struct err *e)
 {
-	struct bpf_range known[RANGES_MAX];
-	size_t n_known;
+	struct bpf_answer up_to[CALL_NR_MAX] = { 0 };
+	unsigned errors[CALL_NR_MAX];
+	size_t n = 0;
 
-	if (collect_otherwise(b, e) < 0 || known_ranges(known, &n_known, e) < 0)
-		return -e->code;
-	return bpf_add_answers(out, b->otherwise, b->n_otherwise, known, n_known,
-			       b->p->default_error, ENOSYS, e);
+	for (uint32_t nr = 0; nr < CALL_NR_MAX; nr++)
+		errors[nr] = is_known(nr) ? b->p->default_error : ENOSYS;
+	each_plain_nr(b, SECCOMP_OTHERWISE, answer_nr, errors);
+	for (uint32_t nr = 0; nr < CALL_NR_MAX; nr++) {
+		bool same = n > 0 && (b->allowed[nr] || errors[nr] == up_to[n - 1].error);
+
+		if (!same)
+			up_to[n++].error = errors[nr];
+		up_to[n - 1].nr = nr;
+	}
+	return bpf_add_table(out, up_to, n, ENOSYS, e);
 }
 
 struct parts {
-	struct bpf refusals, dispatch, narrowing, narrowed_answers, allowances, answers;
+	struct bpf refusals, dispatch, narrowing, narrowed_answers, allowed, allowances, answers;
 };
 
 /* Put them one behind the other and let each "go on" lead to the next. */
 static int join(const struct parts *parts, struct bpf *out, struct err *e)
 {
-	size_t refusals_end, narrowing_from, narrowing_end, allowances_from, allowances_end;
+	size_t refusals_end, narrowing_from, narrowing_end, allowed_from, allowances_from;
+	size_t allowances_end;
 
 	if (bpf_append(out, &parts->refusals, e) < 0)
 		return -e->code;
@@ -315,14 +331,17 @@ static int join(const struct parts *parts, struct bpf *out, struct err *e)
 	narrowing_end = out->len;
 	if (bpf_append(out, &parts->narrowed_answers, e) < 0)
 		return -e->code;
+	allowed_from = out->len;
+	if (bpf_append(out, &parts->allowed, e) < 0)
+		return -e->code;
 	allowances_from = out->len;
 	if (bpf_append(out, &parts->allowances, e) < 0)
 		return -e->code;
 	allowances_end = out->len;
 	if (bpf_append(out, &parts->answers, e) < 0 ||
 	    bpf_redirect(out, 0, refusals_end, GO_ON, refusals_end, e) < 0 ||
-	    bpf_redirect(out, narrowing_from, narrowing_end, SECCOMP_RET_ALLOW, allowances_from,
-			 e) < 0 ||
+	    bpf_redirect(out, narrowing_from, narrowing_end, SECCOMP_RET_ALLOW, allowed_from, e) <
+		    0 ||
 	    bpf_redirect(out, narrowing_from, narrowing_end, GO_ON, narrowing_end, e) < 0)
 		return -e->code;
 	return bpf_redirect(out, allowances_from, allowances_end, GO_ON, allowances_end, e);
@@ -342,11 +361,12 @@ static int build_parts(struct builder *b, struct parts *parts, struct err *e)
 {
 	if (build_part(b, build_refusals, &parts->refusals, e) < 0 ||
 	    build_part(b, build_narrowing, &parts->narrowing, e) < 0 ||
+	    build_part(b, build_allowed, &parts->allowed, e) < 0 ||
 	    build_part(b, build_allowances, &parts->allowances, e) < 0 ||
 	    build_part(b, build_answers, &parts->answers, e) < 0)
 		return -e->code;
-	if (bpf_add_answers(&parts->narrowed_answers, b->narrowed_errors, b->n_narrowed, NULL, 0, 0,
-			    EPERM, e) < 0)
+	if (bpf_add_answers(&parts->narrowed_answers, b->narrowed_errors, b->n_narrowed, EPERM, e) <
+	    0)
 		return -e->code;
 	return bpf_add_dispatch(&parts->dispatch, b->narrowed, b->n_narrowed, 0,
 				parts->narrowing.len + parts->narrowed_answers.len, e);
@@ -358,6 +378,7 @@ static void parts_clear(struct parts *parts)
 	bpf_clear(&parts->dispatch);
 	bpf_clear(&parts->narrowing);
 	bpf_clear(&parts->narrowed_answers);
+	bpf_clear(&parts->allowed);
 	bpf_clear(&parts->allowances);
 	bpf_clear(&parts->answers);
 }

@@ -42,6 +42,10 @@ enum seccomp_op {
 must_check int filter_bytes(const struct policy *p, bool single_id, int cache_dir, int *memfd,
 			    struct err *e);
 
+/* Can a process under this filter (of filter_bytes) give a descriptor away? Where it cannot, nobody could
+ * be told of what is refused to it. */
+bool filter_lets_send(int memfd);
+
 /* Make it, without cache. The caller frees *program. */
 must_check int filter_build(const struct policy *p, bool single_id, struct sock_filter **program,
 			    size_t *len, struct err *e);

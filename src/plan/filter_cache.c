@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* filter_cache.c - a filter is made once for a policy's rules, a library and an architecture. */
 #include <fcntl.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "base/io.h"
 #include "base/log.h"
 #include "base/sha256.h"
 #include "plan/filter.h"
+#include "plan/filter_join.h"
 
-#define FILTER_FORMAT 1 /* of the parts and how they are joined; see filter.c */
+#define FILTER_FORMAT 2 /* of the parts and how they are joined; see filter.c */
 
 #if defined(__x86_64__)
 #define ARCHITECTURE "x86_64"
+#define ARCHITECTURE_AUDIT AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
 #define ARCHITECTURE "aarch64"
+#define ARCHITECTURE_AUDIT AUDIT_ARCH_AARCH64
 #else
 #error "ohsandbox builds filters for x86_64 and aarch64"
 #endif
@@ -97,6 +104,18 @@ static int from_cache(int cache_dir, const char *name, int *memfd, struct err *e
 	    size % (ssize_t)sizeof(*program))
 		return 0;
 	return seal(program, (size_t)size, memfd, e) < 0 ? -e->code : 1;
+}
+
+bool filter_lets_send(int memfd)
+{
+	struct sock_filter program[FILTER_INSTRUCTIONS_MAX];
+	const struct seccomp_data call = { .nr = SYS_sendmsg,
+					   .arch = ARCHITECTURE_AUDIT,
+					   .args = { 3, 0, MSG_NOSIGNAL } };
+	ssize_t size = pread(memfd, program, sizeof(program), 0);
+
+	return size > 0 && bpf_run(program, (size_t)size / sizeof(*program), &call, sizeof(call)) ==
+				   SECCOMP_RET_ALLOW;
 }
 
 int filter_bytes(const struct policy *p, bool single_id, int cache_dir, int *memfd, struct err *e)

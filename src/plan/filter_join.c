@@ -68,23 +68,46 @@ static int add_return(struct bpf *b, unsigned error, struct err *e)
 	return bpf_add(b, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | (error & SECCOMP_RET_DATA), e);
 }
 
-int bpf_add_answers(struct bpf *b, const struct bpf_answer *errors, size_t n_errors,
-		    const struct bpf_range *known, size_t n_known, unsigned known_error,
-		    unsigned unknown_error, struct err *e)
+int bpf_add_allowed(struct bpf *b, const struct bpf_range *ranges, size_t n, struct err *e)
 {
 	if (add_load_nr(b, e) < 0)
 		return -e->code;
-	for (size_t i = 0; i < n_errors; i++)
+	for (size_t i = 0; i < n; i++) {
+		bool one = ranges[i].first == ranges[i].last;
+
+		if (one ? bpf_add(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, ranges[i].first, e) < 0
+			: bpf_add(b, BPF_JMP | BPF_JGE | BPF_K, 0, 2, ranges[i].first, e) < 0 ||
+				    bpf_add(b, BPF_JMP | BPF_JGT | BPF_K, 1, 0, ranges[i].last, e) <
+					    0)
+			return -e->code;
+		if (bpf_add(b, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW, e) < 0)
+			return -e->code;
+	}
+	return 0;
+}
+
+int bpf_add_answers(struct bpf *b, const struct bpf_answer *errors, size_t n, unsigned otherwise,
+		    struct err *e)
+{
+	if (add_load_nr(b, e) < 0)
+		return -e->code;
+	for (size_t i = 0; i < n; i++)
 		if (bpf_add(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, errors[i].nr, e) < 0 ||
 		    add_return(b, errors[i].error, e) < 0)
 			return -e->code;
-	for (size_t i = 0; i < n_known; i++)
-		if (bpf_add(b, BPF_JMP | BPF_JGE | BPF_K, 1, 0, known[i].first, e) < 0 ||
-		    add_return(b, unknown_error, e) < 0 ||
-		    bpf_add(b, BPF_JMP | BPF_JGT | BPF_K, 1, 0, known[i].last, e) < 0 ||
-		    add_return(b, known_error, e) < 0)
+	return add_return(b, otherwise, e);
+}
+
+int bpf_add_table(struct bpf *b, const struct bpf_answer *up_to, size_t n, unsigned beyond,
+		  struct err *e)
+{
+	if (add_load_nr(b, e) < 0)
+		return -e->code;
+	for (size_t i = 0; i < n; i++)
+		if (bpf_add(b, BPF_JMP | BPF_JGT | BPF_K, 1, 0, up_to[i].nr, e) < 0 ||
+		    add_return(b, up_to[i].error, e) < 0)
 			return -e->code;
-	return add_return(b, unknown_error, e);
+	return add_return(b, beyond, e);
 }
 
 int bpf_add_dispatch(struct bpf *b, const uint32_t *nrs, size_t n, size_t inside, size_t outside,

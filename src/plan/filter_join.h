@@ -26,20 +26,27 @@ must_check int bpf_append(struct bpf *b, const struct bpf *more, struct err *e);
 must_check int bpf_redirect(struct bpf *b, size_t from, size_t to, uint32_t value, size_t target,
 			    struct err *e);
 
-/* Answers for calls by their number: `errors` first, then `known_error` for numbers in `known`
- * (sorted, with no hole in a range), `unknown_error` for all others. */
+struct bpf_range {
+	uint32_t first, last;
+};
+
+/* Allow the calls whose number is in one of the ranges (sorted), and go on with the others. */
+must_check int bpf_add_allowed(struct bpf *b, const struct bpf_range *ranges, size_t n,
+			       struct err *e);
+
 struct bpf_answer {
 	uint32_t nr;
 	unsigned error;
 };
 
-struct bpf_range {
-	uint32_t first, last;
-};
+/* Answers for calls by their number, `otherwise` for all that are not listed. */
+must_check int bpf_add_answers(struct bpf *b, const struct bpf_answer *errors, size_t n,
+			       unsigned otherwise, struct err *e);
 
-must_check int bpf_add_answers(struct bpf *b, const struct bpf_answer *errors, size_t n_errors,
-			       const struct bpf_range *known, size_t n_known, unsigned known_error,
-			       unsigned unknown_error, struct err *e);
+/* The same for the whole table: each answer holds up to its number, from where the one before it
+ * ended. `beyond` for all behind the last. */
+must_check int bpf_add_table(struct bpf *b, const struct bpf_answer *up_to, size_t n,
+			     unsigned beyond, struct err *e);
 
 /* Jump to `inside` where the call's number is one of `nrs`, else to `outside`; both are counted from
  * the instruction behind the dispatch. */

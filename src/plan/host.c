@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "base/str.h"
@@ -85,6 +86,7 @@ static int fill(const struct host_source *s, struct host *h, struct err *e)
 	h->swap_bytes = s->swap_bytes;
 	h->nofile_max = s->nofile_max;
 	h->cpus = s->cpus;
+	h->without_pidfds = s->without_pidfds;
 	h->state_dir = str_dup(s->state_dir, e);
 	if (!h->state_dir || read_kernel(s, h, e) < 0)
 		return -e->code;
@@ -123,6 +125,14 @@ static int effective_caps(uint64_t *caps, struct err *e)
 	return 0;
 }
 
+/* Every kernel that is new enough has them; a filter around us may not let them through. */
+static bool refuses_pidfds(void)
+{
+	autoclose int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	return self < 0 || syscall(SYS_pidfd_send_signal, self, 0, NULL, 0) < 0;
+}
+
 static int read_system(struct host_source *s, struct err *e)
 {
 	struct rlimit nofile;
@@ -137,6 +147,7 @@ static int read_system(struct host_source *s, struct err *e)
 	/* More CPUs than the set holds is an error; then any number is as good. */
 	s->cpus = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (unsigned)CPU_COUNT(&cpus)
 								 : 1024;
+	s->without_pidfds = refuses_pidfds();
 	return effective_caps(&s->caps, e);
 }
 

@@ -9,7 +9,13 @@
 #include "base/err.h"
 #include "sandbox/ids.h"
 
-enum controller { CONTROLLER_MEMORY, CONTROLLER_PIDS, CONTROLLER_CPU, CONTROLLER_COUNT };
+enum controller {
+	CONTROLLER_MEMORY,
+	CONTROLLER_PIDS,
+	CONTROLLER_CPU,
+	CONTROLLER_CPUACCT, /* of v1, where counting is apart from limiting */
+	CONTROLLER_COUNT
+};
 
 /* Where one controller is, and the group new ones are made below. */
 struct host_controller {
@@ -41,10 +47,13 @@ struct host {
 	bool idmapped_mounts; /* as root, on the state directory's and on the root's file system */
 	struct host_controller controller[CONTROLLER_COUNT];
 	bool user_namespaces;
+	bool without_pidfds;   /* processes cannot be held by descriptors */
 	uint64_t memory_bytes; /* of RAM */
 	uint64_t swap_bytes;   /* of all swap devices; 0: a swap limit keeps itself */
 	uint64_t nofile_max;   /* hard limit of descriptors that the caller may hand on */
 	unsigned dirs;	       /* bits of host_dir() */
+	bool local_bin;	       /* /usr/local/bin is a directory, through no link */
+	bool sudo;	       /* /usr/bin/sudo is a file, through no link */
 	unsigned cpus;
 	char *state_dir;	    /* where ours is */
 	char *user_name, *home;	    /* the caller's; home may be NULL */

@@ -13,7 +13,8 @@
 #include "base/str.h"
 #include "plan/host_parts.h"
 
-static const char *const controller_names[CONTROLLER_COUNT] = { "memory", "pids", "cpu" };
+static const char *const controller_names[CONTROLLER_COUNT] = { "memory", "pids", "cpu",
+								"cpuacct" };
 
 /* One cgroup mount of mountinfo. */
 struct hierarchy {

@@ -2,9 +2,12 @@
 /* host_fs.c - the directories a session's root is made of, and what their file systems can. */
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "plan/host_parts.h"
 
@@ -75,6 +78,17 @@ static int open_nearest(const struct host_source *s)
 	return openat(s->root, ".", O_PATH | O_CLOEXEC);
 }
 
+/* Is something of this type at `path` of the host, where a mount can be put on it? */
+static bool is_there(int root, const char *path, mode_t type)
+{
+	const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				      .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS };
+	autoclose int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == type;
+}
+
 void host_read_dirs(const struct host_source *s, struct host *h)
 {
 	autoclose int state = open_nearest(s);
@@ -90,4 +104,6 @@ void host_read_dirs(const struct host_source *s, struct host *h)
 		h->dirs |= 1u << i;
 		h->idmapped_mounts = h->idmapped_mounts && can_idmap(h, fd);
 	}
+	h->local_bin = is_there(s->root, "usr/local/bin", S_IFDIR);
+	h->sudo = is_there(s->root, "usr/bin/sudo", S_IFREG);
 }

@@ -17,6 +17,7 @@ struct host_source {
 	const char *state_dir;
 	uint64_t memory_bytes, swap_bytes, nofile_max;
 	unsigned cpus;
+	bool without_pidfds;
 };
 
 must_check int host_read(const struct host_source *s, struct host **out, struct err *e);

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "plan/plan_parts.h"
 #include "plan/strv.h"
+#include "sandbox/ctl.h"
 
 /* The mount API's mount_setattr(), which makes trees read-only and idmapped, came with 5.12. */
 #define KERNEL_MAJOR_MIN 5
@@ -29,6 +30,11 @@ static int check_host(const struct policy *p, const struct host *h, struct plan 
 		return err_code(e, EPERM,
 				"user namespaces are switched off on this host: "
 				"'ohsandbox doctor' names the setting and the cure");
+	if (h->without_pidfds)
+		return err_code(
+			e, ENOSYS,
+			"pidfd_open and pidfd_send_signal, by which a session is ended, are refused here: "
+			"run ohsandbox outside of the container or filter that does it");
 	if (!str_eq(p->root_base, "host"))
 		return err_code(e, ENOENT,
 				"policy '%s': root base '%s' is unknown; there is 'host'", p->name,
@@ -163,6 +169,16 @@ static bool want_reachable(const struct policy *p, const struct plan *plan)
 	return p->git_objects == GIT_OBJECTS_REACHABLE;
 }
 
+/* A session that stays does many commands, each to be counted and bounded by itself; there is nothing
+ * to tell apart in one that does a single command. */
+static unsigned plan_leaves(const struct request *r, const struct host *h)
+{
+	return !r->argv && (h->controller[CONTROLLER_MEMORY].usable ||
+			    h->controller[CONTROLLER_PIDS].usable)
+		       ? CTL_LEAVES
+		       : 0;
+}
+
 static int fill_plan(struct plan *plan, struct err *e)
 {
 	const struct request *r = plan->request;
@@ -176,6 +192,7 @@ static int fill_plan(struct plan *plan, struct err *e)
 		return -e->code;
 	plan->reachable_objects = want_reachable(p, plan);
 	plan->keep = r->keep;
+	plan->leaves = plan_leaves(r, h);
 	return plan_mounts(plan, e);
 }
 

@@ -80,6 +80,7 @@ struct plan {
 	unsigned n_texts;
 	bool reachable_objects;
 	bool keep;
+	unsigned leaves; /* groups for one command each, in a session that stays */
 };
 
 /* Decide. The strings of r, p and h that the plan points to must live as long as it does. `id` is

@@ -3,7 +3,7 @@
  *
  * As root the host's directories are lowers of overlays, read through the session's ids, so that
  * packages can be installed. Without idmapped mounts host root has no id inside: they are bound
- * read-only, and /usr/local and /opt are fresh. */
+ * read-only, and /usr/local and /opt are fresh. Programs of ours come out of the skeleton. */
 #include "plan/plan_parts.h"
 
 #include <stdio.h>
@@ -13,6 +13,9 @@
 
 /* Steps are large, and there are about fifty: not to be moved for each. */
 #define GROW_BY 64
+
+#define LOCAL_BIN "/usr/local/bin"
+#define HOST_SUDO "/usr/bin/sudo"
 
 #define RUN_BYTES ((uint64_t)64 << 20)
 #define DEV_BYTES ((uint64_t)64 << 10)
@@ -200,11 +203,13 @@ static bool is_fresh_without_ids(const char *path)
 	return str_eq(path, "/opt") || str_starts(path, "/var/");
 }
 
-/* Only root can write there. A `run` as somebody else never has a root: a layer each would cost it
- * a third of its time, and nothing could ever be in it. */
+/* Only root can write there. A `run` as somebody else has a root by `sudo` alone, and without a way
+ * out there is nothing that it could install: a layer each would cost a third of its time. */
 static bool host_dirs_are_written(const struct plan *p)
 {
-	return p->as_root || !p->request->ends_with_us;
+	bool installs = p->policy->root_allowed && p->net != NET_NONE;
+
+	return p->as_root || !p->request->ends_with_us || installs;
 }
 
 /* A directory of the host as a lower that the session's root reads with host root's eyes. */
@@ -212,13 +217,46 @@ static int add_public(struct plan *p, const char *dir, const char *layer, struct
 {
 	if (add_overlay(p, dir, dir, layer, MOUNT_IDS_SESSION, e) < 0)
 		return -e->code;
-	p->mounts[p->n_mounts - 1].flags |= MOUNT_PUBLIC;
+	p->mounts[p->n_mounts - 1].flags |= MOUNT_PUBLIC |
+					    (str_eq(dir, "/usr") ? MOUNT_SKELETON : 0);
+	return 0;
+}
+
+/* A directory of programs as it is, with those of the skeleton above. No upper layer: it costs no
+ * inode. */
+static int add_local_bin(struct plan *p, struct err *e)
+{
+	struct mount_step step = mount_step_new(MOUNT_OVERLAY, LOCAL_BIN, LOCAL_BIN);
+
+	step.lower_ids = MOUNT_IDS_PLAIN;
+	step.flags = MOUNT_RO | MOUNT_SKELETON;
+	return plan_add_mount(p, &step, e);
+}
+
+/* `sudo`, and `python` where the host has only a python3, are in the skeleton. In a /usr that is
+ * written they are where people look for them; else they are the first that PATH finds. */
+static int add_programs(struct plan *p, bool mapped, struct err *e)
+{
+	if (mapped && p->host->local_bin && add_local_bin(p, e) < 0)
+		return -e->code;
+	if (!mapped) {
+		if (add_overlay(p, "/usr/local", NULL, "usr-local", MOUNT_IDS_SESSION, e) < 0)
+			return -e->code;
+		p->mounts[p->n_mounts - 1].flags |= MOUNT_SKELETON;
+	}
+	if (!p->host->sudo)
+		return 0;
+	/* The host's has the name, and no power here. */
+	if (add_read_only(p, HOST_SUDO, "sudo", MOUNT_IDS_PLAIN, e) < 0)
+		return -e->code;
+	p->mounts[p->n_mounts - 1].flags |= MOUNT_PROGRAM;
 	return 0;
 }
 
 static int add_host_dirs(struct plan *p, struct err *e)
 {
 	bool mapped = p->ids == IDS_ROOT && p->host->idmapped_mounts;
+	bool written = mapped && host_dirs_are_written(p);
 
 	for (unsigned i = 0; host_dir(i); i++) {
 		const struct host_dir *dir = host_dir(i);
@@ -226,7 +264,7 @@ static int add_host_dirs(struct plan *p, struct err *e)
 
 		if (!(p->host->dirs & 1u << i))
 			continue;
-		if (mapped && host_dirs_are_written(p))
+		if (written)
 			ret = add_public(p, dir->path, dir->layer, e);
 		else if (!mapped && is_fresh_without_ids(dir->path))
 			continue;
@@ -235,7 +273,7 @@ static int add_host_dirs(struct plan *p, struct err *e)
 		if (ret < 0)
 			return ret;
 	}
-	return mapped ? 0 : add_overlay(p, "/usr/local", NULL, "usr-local", MOUNT_IDS_SESSION, e);
+	return written ? 0 : add_programs(p, mapped, e);
 }
 
 static int add_workspace(struct plan *p, struct err *e)

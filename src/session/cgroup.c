@@ -23,8 +23,10 @@ unsigned cgroup_trees(const struct plan *p, struct cgroup_tree tree[CONTROLLER_C
 		const struct host_controller *at = &p->host->controller[c];
 		unsigned i = 0;
 
-		/* Memory and processes are counted also where they are not limited. */
-		if (!at->usable || (c == CONTROLLER_CPU && p->limits.cpu_milli == LIMIT_NONE))
+		/* Memory and processes are counted also where they are not limited, and the CPU where
+		 * there are commands to count it for. */
+		if (!at->usable || (c == CONTROLLER_CPU && p->limits.cpu_milli == LIMIT_NONE) ||
+		    (c == CONTROLLER_CPUACCT && !p->leaves))
 			continue;
 		while (i < n && strcmp(tree[i].parent, at->parent) != 0)
 			i++;
@@ -35,9 +37,25 @@ unsigned cgroup_trees(const struct plan *p, struct cgroup_tree tree[CONTROLLER_C
 	return n;
 }
 
+bool cgroup_born_in(const struct plan *p)
+{
+	struct cgroup_tree tree[CONTROLLER_COUNT];
+	unsigned trees = cgroup_trees(p, tree);
+
+	for (unsigned i = 0; i < trees; i++)
+		if (tree[i].v2)
+			return true;
+	return false;
+}
+
 bool cgroup_tree_is_flat(const struct cgroup_tree *t)
 {
 	return !t->v2 && !t->has[CONTROLLER_MEMORY] && !t->has[CONTROLLER_PIDS];
+}
+
+bool cgroup_tree_has_leaves(const struct plan *p, const struct cgroup_tree *t)
+{
+	return p->leaves && (!cgroup_tree_is_flat(t) || t->has[CONTROLLER_CPUACCT]);
 }
 
 static int add_name(char *group[8], unsigned *n, const struct cgroup_tree *t, const char *id,
@@ -76,16 +94,16 @@ int cgroup_names(const struct plan *p, const char *id, char *group[8], unsigned 
 /* "+memory +pids", for cgroup.subtree_control. */
 static void enable_text(const struct cgroup_tree *t, char text[64])
 {
-	static const char *const names[CONTROLLER_COUNT] = { "memory", "pids", "cpu" };
+	static const char *const names[CONTROLLER_COUNT] = { "memory", "pids", "cpu", NULL };
 
 	text[0] = '\0';
 	for (unsigned c = 0; c < CONTROLLER_COUNT; c++)
-		if (t->has[c])
+		if (t->has[c] && names[c])
 			(void)sprintf(text + strlen(text), "%s+%s", *text ? " " : "", names[c]);
 }
 
-/* The session's own group in this hierarchy. The parent goes with the last session: it may go
- * again between our making it and our using it. */
+/* The session's own group in this hierarchy. `clean` may take the parent away again between our making
+ * it and our using it. */
 static int make_top(const struct cgroup_tree *t, const char *id, struct err *e)
 {
 	autofree char *shared = str_fmt(e, "%s/" CGROUP_SHARED, t->parent);
@@ -106,7 +124,7 @@ static int make_top(const struct cgroup_tree *t, const char *id, struct err *e)
 	return err_errno(e, "make group '%s'", top);
 }
 
-static int make_leaf(int top, const char *name, struct err *e)
+int cgroup_make_below(int top, const char *name, struct err *e)
 {
 	int fd;
 
@@ -136,7 +154,7 @@ static int enable_controllers(const struct cgroup_tree *t, int top, struct err *
 	return 0;
 }
 
-static int write_number(int group, const char *file, uint64_t value, struct err *e)
+int cgroup_write_number(int group, const char *file, uint64_t value, struct err *e)
 {
 	char text[32];
 
@@ -157,27 +175,38 @@ static int limit_swap_v1(const struct limits *l, int work, struct err *e)
 	if (l->memory_bytes == LIMIT_NONE)
 		return err_code(e, EOPNOTSUPP,
 				"swap can be limited here only together with memory");
-	return write_number(work, "memory.memsw.limit_in_bytes",
-			    with_reserve(l->memory_bytes, l->swap_bytes), e);
+	return cgroup_write_number(work, "memory.memsw.limit_in_bytes",
+				   with_reserve(l->memory_bytes, l->swap_bytes), e);
+}
+
+static const char *memory_file(const struct cgroup_tree *t)
+{
+	return t->v2 ? "memory.max" : "memory.limit_in_bytes";
+}
+
+int cgroup_limit_memory(const struct limits *l, const struct host *h, const struct cgroup_tree *t,
+			int group, struct err *e)
+{
+	if (cgroup_write_number(group, memory_file(t), l->memory_bytes, e) < 0)
+		return -e->code;
+	if (l->swap_bytes == LIMIT_NONE || !h->controller[CONTROLLER_MEMORY].swap)
+		return 0;
+	return t->v2 ? cgroup_write_number(group, "memory.swap.max", l->swap_bytes, e)
+		     : limit_swap_v1(l, group, e);
 }
 
 static int limit_memory(const struct plan *p, const struct cgroup_tree *t, int top, int work,
 			struct err *e)
 {
-	const char *file = t->v2 ? "memory.max" : "memory.limit_in_bytes";
-	const struct limits *l = &p->limits;
+	uint64_t sum = with_reserve(p->limits.memory_bytes, CGROUP_RESERVE_BYTES);
 
-	if (write_number(top, file, with_reserve(l->memory_bytes, CGROUP_RESERVE_BYTES), e) < 0 ||
-	    write_number(work, file, l->memory_bytes, e) < 0)
+	if (cgroup_write_number(top, memory_file(t), sum, e) < 0)
 		return -e->code;
 	/* A workload that lost one of its processes for want of memory is no workload any more; and it
 	 * is told so at once instead of by what its parts then do. */
 	if (t->v2 && io_write_text(work, "memory.oom.group", "1", e) < 0)
 		return -e->code;
-	if (l->swap_bytes == LIMIT_NONE || !p->host->controller[CONTROLLER_MEMORY].swap)
-		return 0;
-	return t->v2 ? write_number(work, "memory.swap.max", l->swap_bytes, e)
-		     : limit_swap_v1(l, work, e);
+	return cgroup_limit_memory(&p->limits, p->host, t, work, e);
 }
 
 static int limit_cpu(const struct plan *p, const struct cgroup_tree *t, int work, struct err *e)
@@ -186,7 +215,7 @@ static int limit_cpu(const struct plan *p, const struct cgroup_tree *t, int work
 	char text[64];
 
 	if (!t->v2)
-		return write_number(work, "cpu.cfs_quota_us", quota_us, e);
+		return cgroup_write_number(work, "cpu.cfs_quota_us", quota_us, e);
 	(void)snprintf(text, sizeof(text), "%" PRIu64 " %u", quota_us, PERIOD_US);
 	return io_write_text(work, "cpu.max", text, e);
 }
@@ -199,8 +228,8 @@ static int write_limits(const struct plan *p, const struct cgroup_tree *t, int t
 	if (t->has[CONTROLLER_MEMORY] && limit_memory(p, t, top, work, e) < 0)
 		return -e->code;
 	if (t->has[CONTROLLER_PIDS] &&
-	    (write_number(top, "pids.max", with_reserve(pids, CGROUP_RESERVE_PIDS), e) < 0 ||
-	     write_number(work, "pids.max", pids, e) < 0))
+	    (cgroup_write_number(top, "pids.max", with_reserve(pids, CGROUP_RESERVE_PIDS), e) < 0 ||
+	     cgroup_write_number(work, "pids.max", pids, e) < 0))
 		return -e->code;
 	return t->has[CONTROLLER_CPU] ? limit_cpu(p, t, work, e) : 0;
 }
@@ -220,20 +249,26 @@ static int open_tasks(int group, int *tasks, unsigned *n, struct err *e)
 /* v2: to clone into a group takes the right to write its cgroup.procs, and that of the group
  * above both. An ordinary user cannot give the files to init's id, which is not his: they are
  * opened to all, below a directory that nobody else may enter. */
+int cgroup_let_in(const struct plan *p, int group, const char *file, uid_t init_uid, struct err *e)
+{
+	if (init_uid == geteuid())
+		return 0;
+	if (p->ids == IDS_ROOT ? fchownat(group, file, init_uid, (gid_t)-1, 0) < 0
+			       : fchmodat(group, file, 0666, 0) < 0)
+		return err_errno(e, "let init write '%s'", file);
+	return 0;
+}
+
 static int let_init_in(const struct plan *p, int top, uid_t init_uid, struct err *e)
 {
 	static const char *const files[] = { "cgroup.procs", CGROUP_EXECUTOR "/cgroup.procs",
 					     CGROUP_WORK "/cgroup.procs" };
-	bool given = p->ids == IDS_ROOT;
 
-	if (init_uid == geteuid())
-		return 0;
-	if (!given && fchmodat(top, ".", 0700, 0) < 0)
+	if (init_uid != geteuid() && p->ids != IDS_ROOT && fchmodat(top, ".", 0700, 0) < 0)
 		return err_errno(e, "close the group to others");
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
-		if (given ? fchownat(top, files[i], init_uid, (gid_t)-1, 0) < 0
-			  : fchmodat(top, files[i], 0666, 0) < 0)
-			return err_errno(e, "let init write '%s'", files[i]);
+		if (cgroup_let_in(p, top, files[i], init_uid, e) < 0)
+			return -e->code;
 	return 0;
 }
 
@@ -242,10 +277,10 @@ static int make_v2(const struct plan *p, const struct cgroup_tree *t, int top, u
 {
 	if (enable_controllers(t, top, e) < 0)
 		return -e->code;
-	out->dir = make_leaf(top, CGROUP_EXECUTOR, e);
+	out->dir = cgroup_make_below(top, CGROUP_EXECUTOR, e);
 	if (out->dir < 0)
 		return -e->code;
-	out->work_dir = make_leaf(top, CGROUP_WORK, e);
+	out->work_dir = cgroup_make_below(top, CGROUP_WORK, e);
 	if (out->work_dir < 0 || write_limits(p, t, top, out->work_dir, e) < 0)
 		return -e->code;
 	return let_init_in(p, top, init_uid, e);
@@ -254,18 +289,20 @@ static int make_v2(const struct plan *p, const struct cgroup_tree *t, int top, u
 static int make_v1(const struct plan *p, const struct cgroup_tree *t, int top, struct cgroup *out,
 		   struct err *e)
 {
+	/* Where there are leaves, they are what is entered. */
+	bool entered = !cgroup_tree_has_leaves(p, t);
 	autoclose int work = -1;
 
 	if (cgroup_tree_is_flat(t)) {
 		if (write_limits(p, t, top, top, e) < 0)
 			return -e->code;
-		return open_tasks(top, out->work_tasks, &out->n_work_tasks, e);
+		return entered ? open_tasks(top, out->work_tasks, &out->n_work_tasks, e) : 0;
 	}
-	work = make_leaf(top, CGROUP_WORK, e);
+	work = cgroup_make_below(top, CGROUP_WORK, e);
 	if (work < 0 || write_limits(p, t, top, work, e) < 0 ||
 	    open_tasks(top, out->tasks, &out->n_tasks, e) < 0)
 		return -e->code;
-	return open_tasks(work, out->work_tasks, &out->n_work_tasks, e);
+	return entered ? open_tasks(work, out->work_tasks, &out->n_work_tasks, e) : 0;
 }
 
 static int make_tree(const struct plan *p, const struct cgroup_tree *t, const char *id,
@@ -285,8 +322,9 @@ int cgroup_up(const struct plan *p, const struct record *r, uid_t init_uid, stru
 {
 	struct cgroup_tree tree[CONTROLLER_COUNT];
 	unsigned trees = cgroup_trees(p, tree);
-	struct cgroup made = { .dir = -1, .work_dir = -1 };
+	struct cgroup made;
 
+	cgroup_init(&made);
 	for (unsigned i = 0; i < trees; i++)
 		if (make_tree(p, &tree[i], r->id, init_uid, &made, e) < 0) {
 			cgroup_clear(&made);
@@ -296,8 +334,20 @@ int cgroup_up(const struct plan *p, const struct record *r, uid_t init_uid, stru
 	return 0;
 }
 
+void cgroup_init(struct cgroup *g)
+{
+	*g = (struct cgroup) { .dir = -1, .work_dir = -1 };
+	for (unsigned i = 0; i < CTL_LEAVES; i++)
+		ctl_leaf_init(&g->leaves[i]);
+	memset(g->above, -1, sizeof(g->above));
+}
+
 void cgroup_clear(struct cgroup *g)
 {
+	for (unsigned i = 0; i < CTL_LEAVES; i++)
+		ctl_leaf_clear(&g->leaves[i]);
+	g->n_leaves = 0;
+	wire_close(g->above, CTL_COUNTERS);
 	while (g->n_tasks)
 		drop_fd(&g->tasks[--g->n_tasks]);
 	while (g->n_work_tasks)

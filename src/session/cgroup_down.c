@@ -108,12 +108,32 @@ static int kill_listed(int group, struct err *e)
 	return 0;
 }
 
+static const char *leaf_name(unsigned i, char name[12])
+{
+	(void)snprintf(name, 12, "%u", i);
+	return name;
+}
+
+static int kill_leaves(int group, struct err *e)
+{
+	char name[12];
+
+	for (unsigned i = 0; i < CTL_LEAVES; i++) {
+		autoclose int leaf = openat(group, leaf_name(i, name),
+					    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (leaf >= 0 && kill_listed(leaf, e) < 0)
+			return -e->code;
+	}
+	return 0;
+}
+
 static int kill_group(int group, struct err *e)
 {
-	/* v2 since 5.14: all at once, forks included. */
+	/* v2 since 5.14: all at once, forks and groups below included. */
 	if (io_write_text(group, "cgroup.kill", "1", e) == 0)
 		return 0;
-	return kill_listed(group, e);
+	return kill_leaves(group, e) < 0 ? -e->code : kill_listed(group, e);
 }
 
 int cgroup_kill(const struct record *r, struct err *e)
@@ -133,6 +153,37 @@ int cgroup_kill(const struct record *r, struct err *e)
 	return -e->code;
 }
 
+bool cgroup_workload_ended(const struct record *r)
+{
+	bool told = false;
+
+	for (unsigned i = 0; i < r->n_groups; i++) {
+		autobuf struct buf procs = { 0 };
+		autoclose int group = -1;
+		struct err e;
+
+		if (!str_ends(r->group[i], "/" CGROUP_WORK))
+			continue;
+		group = open_group(r, r->group[i], &e);
+		/* Who is not listed any more has let go of all its files. */
+		if (group < 0 || io_read_file(group, "cgroup.procs", FILE_MAX, &procs, &e) < 0 ||
+		    procs.len)
+			return false;
+		told = true;
+	}
+	return told;
+}
+
+void cgroup_shed(const struct record *r)
+{
+	struct err ignored;
+
+	for (unsigned i = 0; i < r->n_groups; i++)
+		if (str_ends(r->group[i], "/" CGROUP_WORK) &&
+		    check_name(r, r->group[i], &ignored) == 0)
+			(void)rmdir(r->group[i]); /* cgroup_down() says what stays */
+}
+
 /* v2 says when the last process is gone; v1 is looked at again. */
 static void wait_a_little(int group)
 {
@@ -143,12 +194,25 @@ static void wait_a_little(int group)
 	(void)poll(&p, 1, LOOK_MS);
 }
 
+/* Leaves first: a group with groups below it is as busy as one with processes. Each of them is
+ * tried: whoever did this before may have been killed in the middle. */
+static int rmdir_whole(const struct record *r, const char *path)
+{
+	char leaf[4096 + 16], name[12];
+
+	for (unsigned i = 0; r->stays && i < CTL_LEAVES; i++) {
+		(void)snprintf(leaf, sizeof(leaf), "%.4096s/%s", path, leaf_name(i, name));
+		(void)rmdir(leaf); /* one that is still there keeps the group above, below */
+	}
+	return rmdir(path);
+}
+
 static int remove_group(const struct record *r, const char *path, struct err *e)
 {
 	uint64_t deadline = 0;
 
 	/* As a rule all processes are gone by now, and nothing else is needed. */
-	while (rmdir(path) < 0) {
+	while (rmdir_whole(r, path) < 0) {
 		autoclose int group = -1;
 
 		if (errno == ENOENT)
@@ -170,19 +234,6 @@ static int remove_group(const struct record *r, const char *path, struct err *e)
 	return 0;
 }
 
-/* The shared group above a session's own, for whoever is last. */
-static int remove_shared(const char *top, struct err *e)
-{
-	autofree char *shared = str_dup(top, e);
-
-	if (!shared)
-		return -e->code;
-	*strrchr(shared, '/') = '\0';
-	if (rmdir(shared) < 0 && errno != EBUSY && errno != ENOTEMPTY && errno != ENOENT)
-		return err_errno(e, "remove group '%s'", shared);
-	return 0;
-}
-
 int cgroup_down(const struct record *r, struct err *e)
 {
 	struct err first = { 0 };
@@ -191,8 +242,7 @@ int cgroup_down(const struct record *r, struct err *e)
 		const char *path = r->group[i];
 		struct err next = { 0 };
 
-		if (check_name(r, path, &next) < 0 || remove_group(r, path, &next) < 0 ||
-		    (is_top(r, path) && remove_shared(path, &next) < 0))
+		if (check_name(r, path, &next) < 0 || remove_group(r, path, &next) < 0)
 			err_keep(&first, &next);
 	}
 	if (!first.code)

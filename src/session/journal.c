@@ -137,7 +137,8 @@ int record_apply_journal(struct record *r, const char *text, size_t len, struct 
 			return err_code(e, ENOMEM, "out of memory");
 		if (strlen(line) != (size_t)(newline - text))
 			return err_code(e, EINVAL, "journal: line %u: a byte of zero", number);
-		if (apply_line(r, line, e) < 0)
+		/* An empty one is left when a session's directory becomes the next one's. */
+		if (*line && apply_line(r, line, e) < 0)
 			return err_wrap(e, "journal: line %u", number);
 		text = newline + 1;
 	}

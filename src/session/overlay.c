@@ -13,8 +13,8 @@
 #include "base/fs.h"
 #include "base/str.h"
 #include "session/hidden.h"
+#include "session/program.h"
 #include "session/slot.h"
-#include "session/spare.h"
 
 #define WORKSPACE "/workspace"
 #define OBJECTS "/run/ohsandbox/objects"
@@ -26,7 +26,6 @@ struct job {
 	const char *skeleton;
 	const struct session *session;
 	int layers; /* fd of sessions/ID/layers */
-	bool spare; /* some of them are there already */
 };
 
 static int add_lower(struct mount_step *step, int fd, enum mount_ids ids)
@@ -85,6 +84,19 @@ static int add_hidden(const struct job *j, struct mount_step *step, struct err *
 	return layer ? add_dir(j, step, layer, e) : 0;
 }
 
+/* What the skeleton has at the place that is mounted over; it has it where the plan says so. */
+static int add_skeleton(const struct job *j, struct mount_step *step, struct err *e)
+{
+	autofree char *path = str_fmt(e, "%s%s", j->skeleton, step->target);
+	int fd = path ? openat(j->session->state, path, DIR_PATH) : -1;
+
+	if (!path)
+		return -e->code;
+	if (fd < 0)
+		return err_errno(e, "layer of '%s': open '%s'", step->target, path);
+	return add_lower(step, fd, MOUNT_IDS_SESSION);
+}
+
 static int open_lowers(const struct job *j, struct mount_step *step, struct err *e)
 {
 	if (strcmp(step->target, "/") == 0)
@@ -97,8 +109,12 @@ static int open_lowers(const struct job *j, struct mount_step *step, struct err 
 			       ? 0
 			       : err_code(e, EINVAL, "the base of '%s' has no layer", step->target);
 	}
+	if ((step->flags & MOUNT_SKELETON) && add_skeleton(j, step, e) < 0)
+		return -e->code;
 	if ((step->flags & MOUNT_PUBLIC) && add_hidden(j, step, e) < 0)
 		return -e->code;
+	if (!step->source && step->n_lower)
+		return 0;
 	return step->source ? add_dir(j, step, step->source, e) : add_empty(j, step, e);
 }
 
@@ -146,7 +162,7 @@ static int make_and_open(const struct job *j, const char *layer, const char *par
 		return err_code(e, ENAMETOOLONG, "'%s' is too long a name of a layer", layer);
 	if (mkdirat(j->layers, path, mode) == 0)
 		fd = openat(j->layers, path, DIR_PATH | O_NOFOLLOW);
-	else if (errno == EEXIST && j->spare)
+	else if (errno == EEXIST && j->session->spare)
 		return open_spare(j, path, mode, e);
 	return fd < 0 ? err_errno(e, "make layer '%s'", path) : fd;
 }
@@ -159,7 +175,7 @@ static int make_upper(const struct job *j, struct mount_step *step, struct err *
 
 	if (upper_mode(step, &mode, e) < 0)
 		return -e->code;
-	if (mkdirat(j->layers, step->layer, 0700) < 0 && (errno != EEXIST || !j->spare))
+	if (mkdirat(j->layers, step->layer, 0700) < 0 && (errno != EEXIST || !j->session->spare))
 		return err_errno(e, "make layer '%s'", step->layer);
 	step->upper = make_and_open(j, step->layer, "upper", mode, e);
 	step->work = step->upper < 0 ? -1 : make_and_open(j, step->layer, "work", 0700, e);
@@ -183,7 +199,11 @@ static int open_bind(struct mount_step *step, struct err *e)
 
 	if (step->n_lower)
 		return 0;
-	fd = open_source(step, AT_FDCWD, step->source, O_PATH | O_CLOEXEC);
+	fd = step->flags & MOUNT_PROGRAM
+		     ? program_open(step->source, e)
+		     : open_source(step, AT_FDCWD, step->source, O_PATH | O_CLOEXEC);
+	if (fd < 0 && step->flags & MOUNT_PROGRAM)
+		return -e->code;
 	if (fd < 0)
 		return err_errno(e, "mount '%s' at '%s'", step->source, step->target);
 	(void)add_lower(step, fd, step->lower_ids); /* the step owns it from here on */
@@ -226,7 +246,8 @@ static int fill_steps(const struct job *j, struct err *e)
 		if (step->kind == MOUNT_BIND && open_bind(step, e) < 0)
 			return -e->code;
 		if (step->kind == MOUNT_OVERLAY &&
-		    (open_lowers(j, step, e) < 0 || make_upper(j, step, e) < 0))
+		    (open_lowers(j, step, e) < 0 ||
+		     (!(step->flags & MOUNT_RO) && make_upper(j, step, e) < 0)))
 			return -e->code;
 	}
 	return 0;
@@ -238,11 +259,9 @@ int overlay_up(struct plan *p, const struct base *base, const char *skeleton, st
 	autoclose int layers = -1;
 	struct job j = { .plan = p, .base = base, .skeleton = skeleton, .session = s };
 	mode_t old;
-	int result = spare_take(s->state, s->dir, e);
+	int result;
 
-	j.spare = result > 0;
-	if (result >= 0)
-		layers = fs_mkdir_open(s->dir, "layers", 0700, e);
+	layers = fs_mkdir_open(s->dir, "layers", 0700, e);
 	if (layers < 0 || (base && add_objects(p, base, e) < 0))
 		return err_wrap(e, "session %s", s->record.id);
 	j.layers = layers;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* program.h - the programs that belong to ohsandbox: executor, git, firewall. */
+/* program.h - the programs that belong to ohsandbox: executor, git, firewall, sudo. */
 #pragma once
 
 #include "base/err.h"

@@ -106,18 +106,32 @@ static int remove_directory(struct session *s, int sessions, struct err *e)
 	return result == 0 || result == -ENOENT ? 0 : err_wrap(e, "session %s", s->record.id);
 }
 
+/* 1 when its directory serves the next session. */
+static int hand_on(struct session *s, int sessions, struct err *e)
+{
+	if (!spare_fit(s->dir))
+		return 0;
+	/* Not before all of it is fit: without its record nobody would look after the rest. */
+	return session_retire(s, e) < 0 ? -e->code
+					: spare_give(s->state, sessions, s->record.id, e);
+}
+
 int layers_remove(struct session *s, struct err *e)
 {
-	autoclose int sessions =
-		openat(s->state, "sessions", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int given;
+	autoclose int sessions = sessions_hold(s->state, e);
+	int handed;
 
 	if (sessions < 0)
-		return err_errno(e, "session %s: open 'sessions'", s->record.id);
-	given = spare_give(s->state, s->dir, e);
-	if (given < 0)
-		log_debug("session %s: %s", s->record.id, e->text);
-	if (given <= 0 && remove_layers(&s->dir, e) < 0 && remove_as_owner(s, e) < 0)
+		return sessions;
+	/* Its directory may be another session's by now. What has no record is swept. */
+	if (!session_exists(s))
+		return 0;
+	handed = hand_on(s, sessions, e);
+	if (handed > 0)
+		return 0;
+	if (handed < 0)
+		log_debug("%s", e->text);
+	if (remove_layers(&s->dir, e) < 0 && remove_as_owner(s, e) < 0)
 		return err_wrap(e, "session %s: remove its layers", s->record.id);
 	return remove_directory(s, sessions, e);
 }

@@ -5,7 +5,8 @@
 #include "base/err.h"
 #include "session/session.h"
 
-/* Remove sessions/ID wholly, the record last. No process of the session may live. What an ordinary
+/* Take sessions/ID away: removed wholly, or left to a later session where this one wrote nothing (see
+ * spare.h). No process of the session may live. What an ordinary
  * user's session left to subordinate ids is removed by a helper process that stands in a user
  * namespace with the recorded maps. Idempotent. */
 must_check int layers_remove(struct session *s, struct err *e);

@@ -27,7 +27,7 @@
 #include "session/rootfs_parts.h"
 #include "session/session.h"
 
-#define FORMAT "ohsandbox root 2" /* change it when the making changes */
+#define FORMAT "ohsandbox root 3" /* change it when the making changes */
 #define HEX 32
 #define INDEX_BYTES_MAX ((size_t)4 << 20)
 #define INDEXES_MAX 32
@@ -68,6 +68,7 @@ static void spec_key(const struct skeleton_spec *spec, char key[HEX + 1])
 	add_text(&s, u->home);
 	add_text(&s, u->shell);
 	add_text(&s, spec->hostname);
+	add_text(&s, spec->sudo_path);
 	for (char *const *c = spec->certificates; c && *c; c++)
 		add_text(&s, *c);
 	hex_of(&s, key);
@@ -309,7 +310,7 @@ static int make_locked(int state, int cache, int host, const struct skeleton_spe
 	return 0;
 }
 
-int rootfs_up(const struct plan *p, int state, char **skeleton, struct err *e)
+int rootfs_up(const struct plan *p, int state, int sudo, char **skeleton, struct err *e)
 {
 	struct skeleton_spec spec = {
 		.user = &p->policy->user,
@@ -318,7 +319,8 @@ int rootfs_up(const struct plan *p, int state, char **skeleton, struct err *e)
 		.inside_owners = p->ids == IDS_ROOT,
 	};
 	char key[HEX + 1], digest[HEX + 1];
-	autoclose int cache = fs_mkdir_open(state, "cache", 0700, e);
+	autofree char *sudo_path = fs_path_of(sudo, e);
+	autoclose int cache = sudo_path ? fs_mkdir_open(state, "cache", 0700, e) : -1;
 	autoclose int host = cache < 0 ? -1 : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (cache < 0)
@@ -327,6 +329,8 @@ int rootfs_up(const struct plan *p, int state, char **skeleton, struct err *e)
 		return err_errno(e, "open '/'");
 	if (resolvers_find(p->policy->resolvers, &spec.resolvers, e) < 0)
 		return -e->code;
+	spec.sudo = sudo;
+	spec.sudo_path = sudo_path;
 	spec_key(&spec, key);
 	if (!find(cache, host, key, digest) &&
 	    make_locked(state, cache, host, &spec, key, digest, e) < 0)

@@ -152,7 +152,8 @@ static int give_apt(const struct skeleton *k, struct err *e)
 int skeleton_make(struct skeleton *k, struct err *e)
 {
 	if (make_dirs(k, e) < 0 || make_tops(k, e) < 0 || skeleton_copy(k, e) < 0 ||
-	    skeleton_texts(k, e) < 0 || make_homes(k, e) < 0 || give_apt(k, e) < 0)
+	    skeleton_texts(k, e) < 0 || make_homes(k, e) < 0 || give_apt(k, e) < 0 ||
+	    skeleton_programs(k, e) < 0)
 		return err_wrap(e, "root file system skeleton");
 	return 0;
 }

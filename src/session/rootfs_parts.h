@@ -16,6 +16,8 @@ struct skeleton_spec {
 	const char *hostname;
 	char *const *certificates; /* host files; NULL-terminated, or NULL */
 	struct resolvers resolvers;
+	int sudo; /* the program of that name, opened; -1: none (a test) */
+	const char *sudo_path;
 	bool inside_owners; /* as root: files on disk belong to inside ids, as it is mounted idmapped */
 };
 
@@ -96,6 +98,12 @@ void rootfs_passwd(const char *host_text, const struct policy_user *user, struct
 		   struct buf *shadow);
 void rootfs_group(const char *host_text, const struct policy_user *user, struct buf *group,
 		  struct buf *gshadow);
+
+/* ---- rootfs_programs.c ---- */
+
+/* `sudo`, and `python` where the host has only a python3: in usr/local/bin, which PATH names first,
+ * and as links in usr/bin, where package managers may put others in their place. */
+must_check int skeleton_programs(struct skeleton *k, struct err *e);
 
 /* ---- rootfs_make.c ---- */
 

@@ -15,10 +15,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -27,7 +29,10 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "session/record.h"
+#include "session/spare.h"
 
+#define RECORD "record.json"
+#define RECORD_NEXT RECORD ".new" /* what io_replace_file() writes it to */
 #define ID_DIGITS 12
 #define NOTE_BYTES 8192
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -58,6 +63,22 @@ static bool is_id(const char *name, size_t min, size_t max)
 	return !name[n] && n >= min && n <= max;
 }
 
+#ifndef FS_TOPDIR_FL
+#define FS_TOPDIR_FL 0x00020000 /* of every kernel, and of newer headers */
+#endif
+
+/* ext4 is told that what lies below has nothing to do with each other. It keeps the sessions' inodes
+ * apart then; without a journal it looks past each that was deleted nearby in the last minutes. */
+static void spread(int sessions)
+{
+	unsigned int flags = 0; /* the kernel takes an int, whatever the request's name says */
+
+	if (ioctl(sessions, FS_IOC_GETFLAGS, &flags) < 0)
+		return;
+	flags |= FS_TOPDIR_FL;
+	(void)ioctl(sessions, FS_IOC_SETFLAGS, &flags); /* another file system needs none of it */
+}
+
 static int sessions_open(int state, struct err *e)
 {
 	int fd = openat(state, "sessions", DIR_FLAGS);
@@ -66,8 +87,21 @@ static int sessions_open(int state, struct err *e)
 		if (mkdirat(state, "sessions", 0700) < 0 && errno != EEXIST)
 			return failed(state, "directory", "create 'sessions'", e);
 		fd = openat(state, "sessions", DIR_FLAGS);
+		if (fd >= 0)
+			spread(fd);
 	}
 	return fd < 0 ? failed(state, "directory", "open 'sessions'", e) : fd;
+}
+
+int sessions_hold(int state, struct err *e)
+{
+	autoclose int fd = sessions_open(state, e);
+
+	if (fd < 0)
+		return fd;
+	if (flock(fd, LOCK_SH) < 0)
+		return failed(state, "directory", "lock 'sessions'", e);
+	return take_fd(&fd);
 }
 
 void session_close(struct session *s)
@@ -151,7 +185,7 @@ static int record_store(struct session *s, struct err *e)
 	buf_putc(&text, '\n');
 	if (buf_check(&text, e) < 0)
 		return err_wrap(e, "session %s: record", s->record.id);
-	if (io_replace_file(s->dir, "record.json", text.data, text.len, 0600, &cause) < 0) {
+	if (io_replace_file(s->dir, RECORD, text.data, text.len, 0600, &cause) < 0) {
 		errno = cause.code;
 		return failed(s->state, s->record.id, "write the record", e);
 	}
@@ -163,29 +197,56 @@ int session_save(struct session *s, struct err *e)
 	return record_store(s, e);
 }
 
-/* Its files, in a directory that was just made. */
+/* Its files. In a spare directory they are there already, and empty; somebody who still waits for the
+ * lock of the session that had them: -EAGAIN. */
 static int furnish(struct session *s, struct err *e)
 {
+	int how = O_CREAT | O_CLOEXEC | O_NOFOLLOW | (s->spare ? 0 : O_EXCL);
 	const char *id = s->record.id;
 
-	s->lock = openat(s->dir, "lock", O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	s->lock = openat(s->dir, "lock", O_RDONLY | how, 0600);
 	if (s->lock < 0)
 		return failed(s->state, id, "create the lock", e);
 	if (lock_set(s->lock, LOCK_USED, F_RDLCK, F_OFD_SETLK) < 0 ||
 	    lock_set(s->lock, LOCK_SUPERVISED, F_RDLCK, F_SETLK) < 0)
 		return failed(s->state, id, "take the lock", e);
-	s->journal =
-		openat(s->dir, "journal", O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	s->journal = openat(s->dir, "journal", O_WRONLY | O_APPEND | how, 0600);
 	if (s->journal < 0)
 		return failed(s->state, id, "create the journal", e);
 	return record_store(s, e);
+}
+
+/* Its directory: one that an ended session left, or a new one. */
+static int settle(struct session *s, int sessions, bool spare, struct err *e)
+{
+	const char *id = s->record.id;
+	struct err cleanup;
+	int taken = spare ? spare_take(s->state, sessions, id, e) : 0;
+
+	if (taken < 0)
+		return err_wrap(e, "session %s", id);
+	s->spare = taken > 0;
+	if (!taken && mkdirat(sessions, id, 0700) < 0)
+		return failed(s->state, id, "create its directory", e);
+	s->dir = openat(sessions, id, DIR_FLAGS);
+	if (s->dir >= 0 && furnish(s, e) == 0)
+		return 0;
+	if (s->dir < 0)
+		(void)failed(s->state, id, "open its directory", e);
+	drop_fd(&s->journal);
+	drop_fd(&s->lock);
+	drop_fd(&s->dir);
+	/* The first error counts; what stays is swept as unborn. */
+	if (fs_remove_tree(sessions, id, &cleanup) < 0)
+		log_debug("session %s: %s", id, cleanup.text);
+	return -e->code;
 }
 
 int session_new(int state, const struct record *r, struct session **out, struct err *e)
 {
 	autosession struct session *s = session_alloc(state, e);
 	autoclose int sessions = -1;
-	struct err cleanup;
+	int made;
 
 	if (!s)
 		return -e->code;
@@ -197,23 +258,48 @@ int session_new(int state, const struct record *r, struct session **out, struct 
 	s->record.version = RECORD_VERSION;
 	if (!s->record.created)
 		s->record.created = now_utc(e);
-	sessions = s->record.created ? sessions_open(state, e) : -1;
+	sessions = s->record.created ? sessions_hold(state, e) : -1;
 	if (sessions < 0)
 		return -e->code;
-	if (flock(sessions, LOCK_SH) < 0)
-		return failed(state, r->id, "lock 'sessions'", e);
-	if (mkdirat(sessions, r->id, 0700) < 0)
-		return failed(state, r->id, "create its directory", e);
-	s->dir = openat(sessions, r->id, DIR_FLAGS);
-	if (s->dir < 0 || furnish(s, e) < 0) {
-		if (s->dir < 0)
-			(void)failed(state, r->id, "open its directory", e);
-		/* The first error counts; what stays is swept as unborn. */
-		if (fs_remove_tree(sessions, r->id, &cleanup) < 0)
-			log_debug("session %s: %s", r->id, cleanup.text);
-		return -e->code;
-	}
+	made = settle(s, sessions, true, e);
+	if (made == -EAGAIN)
+		made = settle(s, sessions, false, e);
+	if (made < 0)
+		return made;
 	*out = take_ptr(&s);
+	return 0;
+}
+
+/* Write newlines over what a file holds, and leave one of them: nothing of it may outlive the session,
+ * the key least of all. Not cut to nothing, which ext4 takes for the replacement of its content: it
+ * would write the next content to the disk at once. */
+static int blank(int dir, const char *name)
+{
+	autoclose int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	char lines[4096];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -1;
+	memset(lines, '\n', sizeof(lines));
+	for (off_t left = st.st_size; left > 0; left -= (off_t)sizeof(lines)) {
+		size_t n = left < (off_t)sizeof(lines) ? (size_t)left : sizeof(lines);
+
+		if (write(fd, lines, n) != (ssize_t)n)
+			return -1;
+	}
+	return st.st_size > 1 ? ftruncate(fd, 1) : 0;
+}
+
+int session_retire(struct session *s, struct err *e)
+{
+	if (renameat(s->dir, RECORD, s->dir, RECORD_NEXT) < 0)
+		return failed(s->state, s->record.id, "take the record away", e);
+	if (blank(s->dir, RECORD_NEXT) < 0 || blank(s->dir, "journal") < 0)
+		return failed(s->state, s->record.id, "empty the record", e);
+	drop_fd(&s->journal);
+	/* Whoever has waited for it finds no session any more. */
+	drop_fd(&s->lock);
 	return 0;
 }
 
@@ -257,7 +343,7 @@ static int load(struct session *s, const char *id, struct err *e)
 {
 	autobuf struct buf text = { 0 }, journal = { 0 };
 
-	if (io_read_file(s->dir, "record.json", RECORD_BYTES_MAX, &text, e) < 0 ||
+	if (io_read_file(s->dir, RECORD, RECORD_BYTES_MAX, &text, e) < 0 ||
 	    record_parse(buf_str(&text), text.len, &s->record, e) < 0)
 		return err_wrap(e, "session %s", id);
 	if (strcmp(s->record.id, id) != 0)
@@ -353,7 +439,11 @@ int session_hand_over(struct session *s, struct err *e)
 
 bool session_exists(const struct session *s)
 {
-	return faccessat(s->dir, "record.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	char path[64];
+
+	/* By its name: the directory may be another session's by now. */
+	(void)snprintf(path, sizeof(path), "sessions/%s/" RECORD, s->record.id);
+	return faccessat(s->state, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* 1 or 0; the part need not be ours to be asked about. */
@@ -400,7 +490,7 @@ static int each_dir(int sessions, bool born, int (*each)(const char *id, void *a
 
 		if (!is_id(d->d_name, ID_DIGITS, ID_DIGITS))
 			continue;
-		(void)snprintf(path, sizeof(path), "%.12s/record.json", d->d_name);
+		(void)snprintf(path, sizeof(path), "%.12s/" RECORD, d->d_name);
 		if ((faccessat(sessions, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0) != born)
 			continue;
 		result = each(d->d_name, arg, e);

@@ -9,6 +9,7 @@
  *	  sessions/ID/layers/NAME/{upper,work}
  *	  base/REPO/COMMIT/...		shared, immutable; see worktree.h
  *	  cache/...			filters, root file system skeletons
+ *	  cache/vacant/...		directories of ended sessions, for the next; see spare.h
  *
  * Undoing works from the record and the journal alone. The journal's lines:
  *
@@ -67,6 +68,7 @@ struct session {
 	int dir;   /* fd of sessions/ID */
 	int lock;  /* read-only; inherited by init, as it lives by it. -1: not taken */
 	int journal;
+	bool spare; /* made of a directory that an ended session left: some layers are there */
 	struct record record;
 };
 
@@ -100,6 +102,15 @@ must_check int session_note(struct session *s, struct err *e, const char *fmt, .
 
 /* From here on it lives without us, by the descriptor of its lock that init has inherited. */
 must_check int session_hand_over(struct session *s, struct err *e);
+
+/* It owns nothing any more: take its record away, empty its files and let go of its lock. From here
+ * on its directory, which stays, is one that session_sweep_unborn() removes; so the caller holds
+ * sessions_hold() until he has moved it. */
+must_check int session_retire(struct session *s, struct err *e);
+
+/* Open STATE/sessions, made where it is missing, and hold its lock: as long as the descriptor is open
+ * nobody takes a directory without a record for one that was left over. */
+must_check int sessions_hold(int state, struct err *e);
 
 /* Is it still there, or has somebody else taken it down since it was opened? */
 bool session_exists(const struct session *s);

@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -20,6 +21,9 @@
 
 #define SPARES_MAX 96
 #define NAME_DIGITS 16
+#define TIDY ".tidy"
+#define GONE "gone"
+#define NAME_MAX_BYTES (NAME_DIGITS + sizeof(TIDY))
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* The kernel unmounts what a dead session had a little later than its death is seen. */
@@ -33,70 +37,20 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The spare that has rested longest, and how many there are. */
-struct shelf {
-	char oldest[NAME_DIGITS + 1];
-	unsigned n;
-};
+/* ---- a layer ---- */
 
-static int look(int spares, struct shelf *out, struct err *e)
+/* Is there nothing in it but, at most, `name`? Few entries fit the room: there are more of them then. */
+static bool holds_only(int dir, const char *name)
 {
-	int copy = openat(spares, ".", DIR_FLAGS);
-	autodir DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
-	const struct dirent *d;
-
-	*out = (struct shelf) { 0 };
-	if (!dir) {
-		auto_close(&copy);
-		return err_errno(e, "read the directory of spare layers");
-	}
-	while ((d = readdir(dir))) {
-		if (strspn(d->d_name, "0123456789abcdef") != NAME_DIGITS || d->d_name[NAME_DIGITS])
-			continue;
-		out->n++;
-		if (!out->oldest[0] || strcmp(d->d_name, out->oldest) < 0)
-			memcpy(out->oldest, d->d_name, NAME_DIGITS + 1);
-	}
-	return 0;
-}
-
-/* A name later than now is from before the clock was set back: it has rested, too. */
-static bool has_rested(const char *name)
-{
-	uint64_t since = strtoull(name, NULL, 16), now = now_ns();
-
-	return since > now || now - since > REST_NS;
-}
-
-int spare_take(int state, int session, struct err *e)
-{
-	autoclose int spares = openat(state, "cache/spare", DIR_FLAGS);
-	struct shelf shelf;
-
-	if (spares < 0)
-		return errno == ENOENT ? 0 : err_errno(e, "open the directory of spare layers");
-	if (look(spares, &shelf, e) < 0)
-		return -e->code;
-	if (!shelf.n || !has_rested(shelf.oldest))
-		return 0;
-	if (renameat(spares, shelf.oldest, session, "layers") == 0)
-		return 1;
-	/* Another start was faster. */
-	return errno == ENOENT ? 0 : err_errno(e, "take spare layers");
-}
-
-/* ---- giving ---- */
-
-static bool is_empty(int dir)
-{
-	char room[2048];
+	char room[512];
 	long n, at = 0;
 
 	n = syscall(SYS_getdents64, dir, room, sizeof(room));
 	while (n > 0 && at < n) {
 		const struct dirent64 *d = (const struct dirent64 *)(room + at);
 
-		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
+		if (!str_eq(d->d_name, ".") && !str_eq(d->d_name, "..") &&
+		    !(name && str_eq(d->d_name, name)))
 			return false;
 		at += d->d_reclen;
 	}
@@ -127,15 +81,30 @@ static bool has_plain_flags(int dir, int plain)
 	return x == y && a == b;
 }
 
-static bool is_as_made(int layer)
+/* What the kernel left there counts as nothing until it has been tidied away. An ordinary user may
+ * not look into its innermost directory before that; nobody else could put anything there. */
+static bool is_work_untouched(int work, bool tidied)
+{
+	autoclose int inner = -1;
+
+	if (!holds_only(work, tidied ? NULL : "work"))
+		return false;
+	if (tidied)
+		return true;
+	inner = openat(work, "work", DIR_FLAGS);
+	return inner < 0 ? errno == ENOENT || errno == EACCES : holds_only(inner, "incompat");
+}
+
+static bool is_as_made(int layer, bool tidied)
 {
 	autoclose int upper = openat(layer, "upper", DIR_FLAGS);
 	autoclose int work = openat(layer, "work", DIR_FLAGS);
 	struct stat st;
 
 	return upper >= 0 && work >= 0 && fstat(upper, &st) == 0 &&
-	       (geteuid() == 0 || st.st_uid == geteuid()) && is_empty(upper) && is_empty(work) &&
-	       has_plain_attributes(upper) && has_plain_flags(upper, work);
+	       (geteuid() == 0 || st.st_uid == geteuid()) && holds_only(upper, NULL) &&
+	       has_plain_attributes(upper) && has_plain_flags(upper, work) &&
+	       is_work_untouched(work, tidied);
 }
 
 /* What the kernel puts into a work directory, innermost first. */
@@ -149,7 +118,7 @@ static const struct {
 	{ "work/work", AT_REMOVEDIR },
 };
 
-static int clean_layer(int layers, const char *name, struct err *e)
+static int tidy_layer(int layers, const char *name, struct err *e)
 {
 	autoclose int layer = openat(layers, name, DIR_FLAGS);
 
@@ -160,62 +129,224 @@ static int clean_layer(int layers, const char *name, struct err *e)
 		return err_errno(e, "open the work directory of layer '%s'", name);
 	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
 		(void)unlinkat(layer, marks[i].path, marks[i].flags); /* what stays is seen below */
-	if (is_as_made(layer))
+	return is_as_made(layer, true) ? 0 : fs_remove_tree(layers, name, e);
+}
+
+static int fit_layer(int layers, const char *name, struct err *e)
+{
+	autoclose int layer = openat(layers, name, DIR_FLAGS);
+
+	/* Layers of --mount are one session's own affair. */
+	if (layer >= 0 && !str_starts(name, "mount-") && is_as_made(layer, false))
 		return 0;
 	return fs_remove_tree(layers, name, e);
 }
 
-static int clean_all(int layers, struct err *e)
+static int each_layer(int session, int (*each)(int layers, const char *name, struct err *e),
+		      struct err *e)
 {
-	int copy = openat(layers, ".", DIR_FLAGS);
+	autoclose int layers = openat(session, "layers", DIR_FLAGS);
+	autodir DIR *dir = NULL;
+	const struct dirent *d;
+	int copy;
+
+	if (layers < 0)
+		return errno == ENOENT ? 0 : err_errno(e, "open the directory of layers");
+	copy = openat(layers, ".", DIR_FLAGS);
+	dir = copy >= 0 ? fdopendir(copy) : NULL;
+	if (!dir) {
+		auto_close(&copy);
+		return err_errno(e, "read the directory of layers");
+	}
+	while ((d = readdir(dir)))
+		if (d->d_name[0] != '.' && each(layers, d->d_name, e) < 0)
+			return -e->code;
+	return 0;
+}
+
+bool spare_fit(int session)
+{
+	struct err ignored; /* who may remove it is asked by who removes it */
+
+	return each_layer(session, fit_layer, &ignored) == 0;
+}
+
+/* ---- the shelf ---- */
+
+/* What is on it: the one that has rested longest, one that is tidy, and how many there are. */
+struct shelf {
+	char rested[NAME_MAX_BYTES], tidy[NAME_MAX_BYTES];
+	unsigned n;
+};
+
+#define SHELF "cache/vacant"
+
+/* -ENOENT, and no text, where there is none yet. */
+static int shelf_open(int state, struct err *e)
+{
+	int fd = openat(state, SHELF, DIR_FLAGS);
+
+	if (fd < 0 && errno == ENOENT)
+		return -(e->code = ENOENT);
+	return fd < 0 ? err_errno(e, "open '" SHELF "'") : fd;
+}
+
+static int shelf_make(int state, struct err *e)
+{
+	int fd = shelf_open(state, e);
+
+	if (fd != -ENOENT)
+		return fd;
+	fd = fs_mkdir_path(state, SHELF, 0700, e);
+	if (fd < 0)
+		return fd;
+	(void)close(fd); /* only named */
+	return shelf_open(state, e);
+}
+
+/* Call `each` for the name of everything on it. */
+static int each_name(int spares,
+		     int (*each)(int spares, const char *name, void *arg, struct err *e), void *arg,
+		     struct err *e)
+{
+	int copy = openat(spares, ".", DIR_FLAGS);
 	autodir DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
 	const struct dirent *d;
 
 	if (!dir) {
 		auto_close(&copy);
-		return err_errno(e, "read the directory of layers");
+		return err_errno(e, "read '" SHELF "'");
 	}
-	while ((d = readdir(dir))) {
-		int result = 0;
-
-		if (d->d_name[0] == '.')
-			continue;
-		/* Layers of --mount are one session's own affair. */
-		result = str_starts(d->d_name, "mount-") ? fs_remove_tree(layers, d->d_name, e)
-							 : clean_layer(layers, d->d_name, e);
-		if (result < 0)
-			return result;
-	}
+	while ((d = readdir(dir)))
+		if (d->d_name[0] != '.' && each(spares, d->d_name, arg, e) < 0)
+			return -e->code;
 	return 0;
 }
 
-static int spares_open(int state, struct err *e)
+static int note_name(int spares, const char *name, void *arg, struct err *e)
 {
-	autoclose int cache = -1;
-	int fd = openat(state, "cache/spare", DIR_FLAGS);
+	struct shelf *s = arg;
+	const char *tail = name + strspn(name, "0123456789abcdef");
 
-	if (fd >= 0 || errno != ENOENT)
-		return fd >= 0 ? fd : err_errno(e, "open the directory of spare layers");
-	cache = fs_mkdir_open(state, "cache", 0700, e);
-	return cache < 0 ? cache : fs_mkdir_open(cache, "spare", 0700, e);
+	(void)spares;
+	(void)e;
+	if (tail - name != NAME_DIGITS || (*tail && !str_eq(tail, TIDY)))
+		return 0;
+	s->n++;
+	/* The latest of those to take: most of it is still in memory. */
+	if (*tail && strcmp(name, s->tidy) > 0)
+		(void)strcpy(s->tidy, name);
+	if (!*tail && (!s->rested[0] || strcmp(name, s->rested) < 0))
+		(void)strcpy(s->rested, name);
+	return 0;
 }
 
-int spare_give(int state, int session, struct err *e)
+/* A name later than now is from before the clock was set back: it has rested, too. */
+static bool has_rested(const char *name)
 {
-	autoclose int spares = spares_open(state, e);
-	autoclose int layers = spares < 0 ? -1 : openat(session, "layers", DIR_FLAGS);
-	struct shelf shelf;
-	struct err ignored;
-	char name[NAME_DIGITS + 1];
+	uint64_t since = strtoull(name, NULL, 16), now = now_ns();
+
+	return since > now || now - since > REST_NS;
+}
+
+int spare_take(int state, int sessions, const char *id, struct err *e)
+{
+	autoclose int spares = shelf_open(state, e);
+	struct shelf shelf = { .n = 0 };
 
 	if (spares < 0)
+		return spares == -ENOENT ? 0 : spares;
+	if (each_name(spares, note_name, &shelf, e) < 0)
 		return -e->code;
-	if (layers < 0)
-		return errno == ENOENT ? 0 : err_errno(e, "open the directory of layers");
-	if (look(spares, &shelf, e) < 0)
+	if (!shelf.tidy[0])
+		return 0;
+	if (renameat2(spares, shelf.tidy, sessions, id, RENAME_NOREPLACE) == 0)
+		return 1;
+	/* Another start was faster. */
+	return errno == ENOENT ? 0 : err_errno(e, "take a spare directory");
+}
+
+int spare_give(int state, int sessions, const char *id, struct err *e)
+{
+	autoclose int spares = shelf_make(state, e);
+	struct shelf shelf = { .n = 0 };
+	char name[NAME_MAX_BYTES];
+
+	if (spares < 0 || each_name(spares, note_name, &shelf, e) < 0)
 		return -e->code;
-	if (shelf.n >= SPARES_MAX || clean_all(layers, &ignored) < 0)
+	if (shelf.n >= SPARES_MAX)
 		return 0;
 	(void)snprintf(name, sizeof(name), "%016" PRIx64, now_ns());
-	return renameat(session, "layers", spares, name) < 0 ? 0 : 1;
+	return renameat2(sessions, id, spares, name, RENAME_NOREPLACE) < 0 ? 0 : 1;
+}
+
+/* Whoever works on what is on the shelf; taking and giving are single steps that need no lock. */
+static int shelf_lock(int spares, int how, struct err *e)
+{
+	if (flock(spares, how) == 0)
+		return 1;
+	return errno == EWOULDBLOCK ? 0 : err_errno(e, "lock '" SHELF "'");
+}
+
+static int tidy(int spares, const char *name, struct err *e)
+{
+	autoclose int session = openat(spares, name, DIR_FLAGS);
+	char tidied[NAME_MAX_BYTES];
+
+	if (session < 0)
+		return err_errno(e, "open spare '%s'", name);
+	if (each_layer(session, tidy_layer, e) < 0)
+		return err_wrap(e, "spare '%s'", name);
+	(void)snprintf(tidied, sizeof(tidied), "%.*s" TIDY, NAME_DIGITS, name);
+	if (renameat(spares, name, spares, tidied) < 0)
+		return err_errno(e, "rename spare '%s'", name);
+	return 1;
+}
+
+int spare_tidy(int state, struct err *e)
+{
+	autoclose int spares = shelf_open(state, e);
+	struct shelf shelf = { .n = 0 };
+	int locked;
+
+	if (spares < 0)
+		return spares == -ENOENT ? 0 : spares;
+	locked = shelf_lock(spares, LOCK_EX | LOCK_NB, e);
+	if (locked <= 0)
+		return locked;
+	if (each_name(spares, note_name, &shelf, e) < 0)
+		return -e->code;
+	return shelf.rested[0] && has_rested(shelf.rested) ? tidy(spares, shelf.rested, e) : 0;
+}
+
+static int remove_spare(int spares, const char *name, void *arg, struct err *e)
+{
+	/* Under a name that nobody takes: a start could be at it. */
+	if (renameat(spares, name, spares, GONE) < 0)
+		return errno == ENOENT ? 0 : err_errno(e, "rename spare '%s'", name);
+	++*(int *)arg;
+	return fs_remove_tree(spares, GONE, e);
+}
+
+int spare_clear(int state, struct err *e)
+{
+	autoclose int spares = shelf_open(state, e);
+	int removed = 0;
+
+	if (spares < 0)
+		return spares == -ENOENT ? 0 : spares;
+	if (shelf_lock(spares, LOCK_EX, e) < 0 || fs_remove_tree(spares, GONE, e) < 0 ||
+	    each_name(spares, remove_spare, &removed, e) < 0)
+		return -e->code;
+	return removed;
+}
+
+int spare_count(int state, struct err *e)
+{
+	autoclose int spares = shelf_open(state, e);
+	struct shelf shelf = { .n = 0 };
+
+	if (spares < 0)
+		return spares == -ENOENT ? 0 : spares;
+	return each_name(spares, note_name, &shelf, e) < 0 ? -e->code : (int)shelf.n;
 }

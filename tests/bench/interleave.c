@@ -15,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tests/bench/times.h"
 
 #define CONTENDERS_MAX 16
 
@@ -27,21 +28,6 @@ struct contender {
 	char **argv;
 	double *ms;
 };
-
-static double now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static double percentile(const double *sorted, size_t n, double p)
 {

@@ -175,7 +175,7 @@ test_kernel_counters_of_one_session_are_not_anothers() {
 	wait_until 10 grep -q instances "$T/first"
 	run as_user "$P/probe" inotify 8>&-
 	exec 8>&-
-	wait_until 10 sh -c "! pgrep -f '$P/probe inotify'" >/dev/null || pkill -f "$P/probe inotify"
+	kill $(ours "$P/probe inotify")
 	wait 2>/dev/null || true
 	assert_contains "$out" "0 instances"
 }

@@ -121,7 +121,7 @@ test_the_executor_is_reached_by_the_host_over_loopback_and_veth() {
 
 # A session whose server obeys: an executor of this name in place of ours.
 obeying() { # PROGRAM
-	local bin=$STAGE/$1
+	local bin=$BASE/$1
 	mkdir -p "$bin"
 	install -m 755 "$STAGE/bin/ohsandbox" "$STAGE"/bin/ohsandbox-[!e]* "$bin/"
 	install -m 711 "$OHS_BUILD/tests/escape/$1" "$bin/ohsandbox-executor"

@@ -12,7 +12,7 @@
 #   server_pid               the number that the executor's server has inside
 #   both_users COMMAND...    run it with $U set to openhands, then root
 
-P=$STAGE/probe
+P=$BASE/probe
 
 # Pid of the executor's server inside: where the session's user namespace is made by a process
 # inside, that one had 2.

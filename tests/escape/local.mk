@@ -5,6 +5,14 @@ check_PROGRAMS += tests/escape/probe
 tests_escape_probe_LDADD =
 tests_escape_probe_CFLAGS = $(PLAIN_CFLAGS)
 tests_escape_probe_LDFLAGS = $(PLAIN_LDFLAGS) $(PLAIN_LINK)
+check_PROGRAMS += tests/escape/storm
+tests_escape_storm_LDADD =
+tests_escape_storm_CFLAGS = $(PLAIN_CFLAGS)
+tests_escape_storm_LDFLAGS = $(PLAIN_LDFLAGS) $(PLAIN_LINK)
+check_PROGRAMS += tests/escape/knock
+tests_escape_knock_LDADD =
+tests_escape_knock_CFLAGS = $(PLAIN_CFLAGS)
+tests_escape_knock_LDFLAGS = $(PLAIN_LDFLAGS) $(PLAIN_LINK)
 
 # Executors that obey whoever asks: what is left to who has taken over the server. Never installed.
 check_PROGRAMS += tests/escape/obey tests/escape/obey_uncaged

@@ -156,7 +156,7 @@ static void get_alive(struct server *s, struct conn *c, const char *body, size_t
 }
 
 const struct route routes[] = {
-	{ "GET", "/alive", true, 0, get_alive },
-	{ "POST", "/obey", false, 64, post_obey },
+	{ "GET", "/alive", true, 0, .handle = get_alive },
+	{ "POST", "/obey", false, 64, .handle = post_obey },
 };
 const size_t routes_count = sizeof(routes) / sizeof(routes[0]);

@@ -21,6 +21,12 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	if (a.kind >= ACTION_KINDS ||
 	    (a.kind == ACTION_READ && strlen(a.read.path.at) != a.read.path.len))
 		__builtin_trap();
+	if (a.kind == ACTION_READ && a.read.range.given &&
+	    !memchr(a.read.range.shown, '\0', sizeof(a.read.range.shown)))
+		__builtin_trap();
+	if (a.kind == ACTION_EDIT &&
+	    (!a.edit.path.at || strlen(a.edit.path.at) != a.edit.path.len || !a.edit.command.at))
+		__builtin_trap();
 	action_clear(&a);
 	return 0;
 }

@@ -63,6 +63,12 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		lies_within(r.content_type, bytes, (size_t)n);
 		CHECK(r.path.len && r.path.at[0] == '/' && r.method.len);
 		CHECK(!r.chunked || !r.length);
+		if (r.query.at) {
+			struct buf value = { 0 };
+
+			CHECK(!http_query(r.query, "a", &value) || value.len < r.query.len);
+			buf_clear(&value);
+		}
 		verdict = body(bytes + n, size - (size_t)n, size, &first, &sum1);
 		CHECK(verdict == body(bytes + n, size - (size_t)n, 1, &second, &sum2));
 		CHECK(verdict < 0 || (first == second && sum1 == sum2));

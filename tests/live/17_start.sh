@@ -83,6 +83,20 @@ test_kept_layers_of_a_stopped_session_can_be_shown() {
 	ohs stop "$id"
 }
 
+test_root_of_the_session_is_who_its_actions_run_as() {
+	local id
+
+	id=$(json "$(ohs start --empty --user root)" .id)
+	kept "$id"
+	run ohs act "$id" run 'id -un; echo $HOME; touch ~/.bashrc made && stat -c %U made'
+	assert_eq root:/root:root "$(json "$out" .content | paste -sd:)"
+	assert_eq root "$(json "$out" .extras.metadata.username)"
+	ohs act "$id" write /root/of-root.txt <<<text >/dev/null
+	run ohs act "$id" run 'stat -c %U /root/of-root.txt'
+	assert_eq root "$(json "$out" .content)"
+	ohs stop "$id"
+}
+
 test_stop_all_stops_all() {
 	ohs start --empty >/dev/null
 	ohs start --empty >/dev/null

@@ -3,7 +3,7 @@
 # However it ends, nothing is left: failures and kills at every stage, signals, terminals.
 # deadline: 900
 
-STAGES="base root slot listen session overlay cgroup ids clone network boot go"
+STAGES="base root slot listen session overlay cgroup ids clone groups network boot go"
 
 file_setup() {
 	make_repo "$BASE/work/repo"
@@ -128,9 +128,27 @@ test_a_session_ends_with_its_killed_supervisor() {
 supervisor_pid() {
 	local p
 
-	for p in $(pgrep -f "$STAGE/bin/ohsandbox run"); do
+	for p in $(ours "$STAGE/bin/ohsandbox run"); do
 		case $(readlink "/proc/$p/exe") in */ohsandbox) echo "$p" ;; esac
 	done | head -n 1
+}
+
+# A login session or a service that ever started a session has a group of ours below its own.
+test_clean_takes_the_groups_of_callers_that_stood_elsewhere() {
+	local dir
+
+	need root
+	[ ${#own_groups[@]} -gt 0 ] || not_mine # with one tree of groups the last session is everybody's
+	for dir in "${own_groups[@]}"; do mkdir "$dir/elsewhere"; done
+	(
+		for dir in "${own_groups[@]}"; do echo "$BASHPID" >"$dir/elsewhere/tasks"; done
+		ohs run -q --empty -- true
+	)
+	ls -d "${own_groups[@]/%//elsewhere/ohsandbox}" >there 2>/dev/null || true
+	grep -q . there || fail "no group was made there"
+	ohs clean
+	for dir in $(cat there); do assert_no_file "$dir"; done
+	rmdir "${own_groups[@]/%//elsewhere}"
 }
 
 test_the_first_signal_is_the_commands() {
@@ -215,7 +233,7 @@ test_a_terminal_that_goes_away_ends_the_session() {
 	as_me script -qfec "'$STAGE/bin/ohsandbox' run --empty -q -- sh -c 'trap \"\" HUP; echo up >&2; while :; do sleep 0.1; done'" typescript </dev/null >/dev/null 2>&1 &
 	job=$!
 	wait_until 20 grep -q up typescript
-	pkill -9 -f "^script -qfec '$STAGE"
+	kill -9 $(ours "^script -qfec '$STAGE")
 	wait $job || true
 	wait_until 20 no_supervisor
 	ohs list >/dev/null

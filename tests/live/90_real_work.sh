@@ -41,6 +41,18 @@ test_a_package_of_the_distribution_is_installed_by_the_sessions_root() {
 	assert_eq "$before" "$(dpkg-query -W -f '.' | wc -c)" "packages of the host"
 }
 
+test_a_package_of_the_distribution_is_installed_by_sudo() {
+	need net
+	need cmd apt-get
+	! command -v sl >/dev/null || skip "the host has the package already"
+	run ohs run --quiet --net nat --repo "$BASE/work/repo" -- sh -ec '
+		sudo apt-get -qq update && sudo DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends sl >/dev/null
+		id -u; dpkg-query -W -f "\${Status}" sl; test -x /usr/games/sl'
+	assert_status 0
+	assert_eq $'1000\ninstall ok installed' "$out"
+	[ ! -e /usr/games/sl ] || fail "the package came to the host"
+}
+
 test_a_package_of_npm_is_installed_and_tested() {
 	need net
 	need cmd npm
@@ -59,7 +71,7 @@ test_a_repository_of_100_000_files() {
 	git -C "$dir" init -q
 	git -C "$dir" config gc.auto 0 # it would outlive the test
 	(cd "$dir" && seq 0 499 | xargs mkdir && seq 0 99999 | awk '{ f = int($1 / 200) "/f" $1; print "file " $1 > f; close(f) }')
-	git -C "$dir" add . && git -C "$dir" commit -qm many
+	git -C "$dir" add . && git -C "$dir" -c user.name=test -c user.email=test@localhost commit -qm many
 	run ohs run --quiet --repo "$dir" -- sh -ec 'git status --short | wc -l; git ls-files | wc -l; echo changed >0/f0; git status --short'
 	assert_status 0
 	assert_eq "0

@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "launch/idmap.h"
+#include "launch/netns.h"
 #include "launch/spawn.h"
 #include "sandbox/ctl.h"
 #include "sandbox/gate.h"
@@ -260,18 +261,18 @@ static struct id_range range_of(const char *file, uid_t uid)
 static void namespaces_make(struct demo *d)
 {
 	struct id_map owner = { .n = 1, .range = { { d->owner, SLICE + 1000, 1 } } };
+	struct ids_userns ns[2] = { { .uids = &d->in.session_uids, .gids = &d->in.session_gids },
+				    { .uids = &owner, .gids = &owner } };
 	int proc = open("/proc", O_PATH | O_CLOEXEC);
 	struct err e = { 0 };
 
 	if (d->in.mode != IDS_ROOT)
 		return;
-	d->in.userns =
-		ids_userns(proc, &d->in.session_uids, &d->in.session_gids, d->in.init_uid, &e);
-	if (d->in.userns < 0)
+	if (ids_make(proc, ns, 2, d->in.init_uid, &e) < 0)
 		die(&e);
-	d->in.owner_userns = ids_userns(proc, &owner, &owner, d->in.init_uid, &e);
-	if (d->in.owner_userns < 0)
-		die(&e);
+	ids_reap(ns, 2);
+	d->in.userns = ns[0].fd;
+	d->in.owner_userns = ns[1].fd;
 	close(proc);
 }
 
@@ -307,6 +308,17 @@ struct start {
 	int pidfd, gate, ctl;
 };
 
+static int go(struct demo *d, int gate, struct err *e)
+{
+	__attribute__((cleanup(netns_close))) struct netns n = NETNS_NONE;
+
+	if (d->in.mode != IDS_ROOT)
+		return gate_go(gate, NULL, 0, e);
+	if (netns_new(&d->in.net, &n, e) < 0 || netns_configure(&n, &d->in.net, e) < 0)
+		return -e->code;
+	return gate_go(gate, &n.fd, 1, e);
+}
+
 /* The host's side, as the launcher does it. */
 static int demo_start(struct demo *d, struct start *s, struct err *e)
 {
@@ -317,7 +329,7 @@ static int demo_start(struct demo *d, struct start *s, struct err *e)
 		return -e->code;
 	close(d->in.gate);
 	close(d->in.ctl);
-	if (idmap_write(&d->in, s->pid, e) < 0 || gate_go(s->gate, e) < 0)
+	if (idmap_write(&d->in, s->pid, e) < 0 || go(d, s->gate, e) < 0)
 		return -e->code;
 	return gate_answer(s->gate, 10000, e);
 }

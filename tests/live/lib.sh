@@ -13,7 +13,8 @@
 #
 #   # as: root user single    which identities it runs as (default: all three)
 #   # network: host           it needs the host's network: no network namespace of its own
-#   # tests: one deadline     seconds for the whole file, default 300:   # deadline: 600
+#   # storms: yes            it is run beside no other such file
+#   # tests: one deadline     seconds for the whole file, default 600:   # deadline: 600
 #
 # Identities: root; user: an ordinary uid with subordinate ids; single: an ordinary uid without.
 #
@@ -27,10 +28,12 @@
 #   assert_status N, assert_eq WANT GOT [WHAT], assert_contains TEXT PART, assert_not_contains,
 #   assert_match TEXT REGEX, assert_file PATH, assert_no_file PATH, fail WORDS
 #   json TEXT FILTER            jq -r
+#   quote TEXT                  sets $quoted to it as a string of JSON
 #   need root|user|subids|net_admin     the test is about that identity, and not counted for others
 #   need cmd NAME|controller NAME|kernel X.Y|net     or skip; skip REASON
 #   wait_until SECONDS COMMAND...   polls; slower machines get more ($OHS_SLOW times)
 #   make_repo DIR               a repository of the identity's with three files and two commits
+#   ours REGEX                  processes of this run whose command line it fits
 #   kept ID                     this session is meant to outlive the test (until the file's end)
 set -u
 
@@ -57,14 +60,35 @@ enter_groups() {
 	local before number controllers path dir
 
 	before=$(cat /proc/self/cgroup) # whole: its lines change while we move
+	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+		[ "$OHS_AS" != user ] || be_delegated "${before##*:}"
+		return 0
+	fi
 	while IFS=: read -r number controllers path; do
 		dir=/sys/fs/cgroup/$controllers$path
 		dir=${dir%/}/ohs-test-$MY_PID
-		case $controllers in memory | pids | cpu | cpu,cpuacct) ;; *) continue ;; esac
+		case $controllers in memory | pids | cpu | cpuacct | cpu,cpuacct) ;; *) continue ;; esac
 		mkdir "$dir" 2>/dev/null || continue
 		own_groups+=("$dir")
 		echo $MY_PID >"$dir/tasks"
 	done <<<"$before"
+}
+
+# The user with subordinate ids is one whom systemd gave groups of his own, and stands in one of
+# them: ohs-test-PID/login. The other user stands where root put him.
+delegated= came_from=
+be_delegated() { # GROUP
+	local dir=/sys/fs/cgroup/ohs-test-$MY_PID controller
+
+	for controller in memory pids cpu; do
+		echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control
+	done 2>/dev/null
+	mkdir "$dir" "$dir/login" 2>/dev/null || return 0
+	for dir in "$dir" "$dir/login"; do
+		chown "$TEST_UID:$TEST_UID" "$dir" "$dir"/cgroup.{procs,threads,subtree_control}
+	done
+	delegated=${dir%/login} came_from=/sys/fs/cgroup${1%/}
+	echo $MY_PID >"$dir/cgroup.procs"
 }
 
 leave_groups() {
@@ -73,17 +97,22 @@ leave_groups() {
 	for dir in "${own_groups[@]}"; do
 		echo $MY_PID >"${dir%/*}/tasks"
 	done
+	if [ -n "$delegated" ]; then
+		echo $MY_PID >"$came_from/cgroup.procs"
+		own_groups=("$delegated/login" "$delegated")
+	fi
 	for dir in "${own_groups[@]}"; do
+		rmdir "$dir/ohsandbox" 2>/dev/null
 		wait_until 5 rmdir "$dir" 2>/dev/null ||
-			echo "not ok $OHS_NAME: group '$dir' is still in use by $(tr '\n' ' ' <"$dir/tasks")"
+			echo "not ok $OHS_NAME: group '$dir' is still in use by $(tr '\n' ' ' <"$dir/cgroup.procs")"
 	done
 }
 
 session_groups() {
 	if [ ${#own_groups[@]} -gt 0 ]; then
-		find "${own_groups[@]}" -mindepth 1 -type d -printf 'group %p\n'
+		find "${own_groups[@]}" -mindepth 1 -type d ! -name ohsandbox -printf 'group %p\n'
 	else
-		find /sys/fs/cgroup -path '*ohsandbox*' -type d -printf 'group %p\n'
+		find /sys/fs/cgroup -path '*ohsandbox*' -type d ! -name ohsandbox -printf 'group %p\n'
 	fi 2>/dev/null
 }
 
@@ -185,6 +214,29 @@ assert_no_file() { if [ -e "$1" ] || [ -L "$1" ]; then fail "'$1' is there"; fi;
 
 json() { printf '%s' "$1" | jq -r "$2"; }
 
+# It takes 30 ms to start, and is asked for one member of an object most of the time.
+jq() {
+	if [[ $# -le 3 && $1 = -r && ${2:-} =~ ^(\.[a-z_]+)+$ ]] && command -v pick >/dev/null; then
+		pick "${@:2}"
+	else
+		command jq "$@"
+	fi
+}
+
+# quote TEXT: sets $quoted to it as a string of JSON.
+quote() {
+	quoted=${1//\\/\\\\}
+	quoted=${quoted//\"/\\\"}
+	quoted=${quoted//$'\n'/\\n}
+	quoted=${quoted//$'\t'/\\t}
+	quoted=${quoted//$'\r'/\\r}
+	if [[ $quoted = *[[:cntrl:]]* ]]; then
+		quoted=$(printf %s "$1" | command jq -Rs .)
+	else
+		quoted=\"$quoted\"
+	fi
+}
+
 need() {
 	case $1 in
 	root) [ "$OHS_AS" = root ] || not_mine ;;
@@ -209,7 +261,7 @@ kernel_at_least() { printf '%s\n%s\n' "$1" "$(uname -r)" | sort -CV; }
 
 # Is there a group in which this identity could be given the controller?
 has_controller() {
-	[ "$OHS_AS" = root ] || not_mine
+	[ "$OHS_AS" = root ] || [ -n "$delegated" ] || not_mine
 	grep -qw "$1" /sys/fs/cgroup/cgroup.controllers 2>/dev/null || [ -d "/sys/fs/cgroup/$1" ] ||
 		ls -d /sys/fs/cgroup/*"$1"* >/dev/null 2>&1
 }
@@ -250,6 +302,19 @@ make_repo() {
 
 kept() { echo "$1" >>"$BASE/kept"; }
 
+# ours REGEX: the processes of this run of this file whose command line it fits; others run beside it.
+ours() {
+	local pid at
+
+	for pid in $(pgrep -f "$1"); do
+		at=$pid
+		while [ "${at:-1}" -gt 1 ] && [ "$at" -ne "$PPID" ]; do
+			at=$(awk '/^PPid:/ { print $2 }' "/proc/$at/status" 2>/dev/null)
+		done
+		[ "${at:-1}" -ne "$PPID" ] || echo "$pid"
+	done
+}
+
 # ---- nothing is left behind -----------------------------------------------------------------------
 
 children_of() { tr ' ' '\n' <"/proc/$1/task/$1/children" 2>/dev/null | sed '/^$/d'; }
@@ -264,7 +329,7 @@ strays() {
 }
 
 # What all sessions of a host share stays for the next one, as doctor says, until `ohsandbox clean`:
-# bridges, the static ruleset, the slot table. Of few processes: where the machine is emulated they
+# bridges, the static ruleset, the slot table, the group that holds theirs. Of few processes: where the machine is emulated they
 # are what a test takes.
 snapshot() {
 	{
@@ -311,6 +376,15 @@ kill_strays() {
 	done
 }
 
+# The run is interrupted: nothing of ours may stay because of it.
+interrupted() {
+	trap '' TERM
+	[ ! -d "$BASE/state/sessions" ] || ohs stop --all >/dev/null 2>&1
+	kill_strays
+	leave_groups
+	exit 143
+}
+
 # ---- the run --------------------------------------------------------------------------------------
 
 report_failure() { # NAME
@@ -340,13 +414,15 @@ run_test() { # FUNCTION
 	fi
 	if ! wait_until 5 unchanged; then
 		diff "$BASE/before" "$BASE/after" | grep '^[<>]' >>"$BASE/log"
-		echo "# left behind (>) or taken away (<): $(diff "$BASE/before" "$BASE/after" | grep '^[<>]' |
-			head -n 3 | tr '\n' ';')" >>"$BASE/log"
+		# Of a test that failed before its end, that is no more than what follows from it.
+		[ $status -ne 0 ] ||
+			echo "# left behind (>) or taken away (<): $(diff "$BASE/before" "$BASE/after" | grep '^[<>]' |
+				head -n 3 | tr '\n' ';')" >>"$BASE/log"
 		kill_strays
 		[ $status -ne 0 ] || status=1
-	elif [ $status -ne 0 ]; then
-		grep -q '^# ' "$BASE/log" || echo "# a command ended with status $status" >>"$BASE/log"
 	fi
+	[ $status -eq 0 ] || grep -q '^# ' "$BASE/log" ||
+		echo "# a command ended with status $status" >>"$BASE/log"
 	if [ $status -eq 0 ]; then
 		[ -s "$BASE/kept" ] || as_before=1
 		echo "ok $name"
@@ -363,7 +439,8 @@ shared_goes_with_clean() {
 	[ "$OHS_AS" = root ] && ! grep -q '^# network: host' "$OHS_FILE" && [ ! -s "$BASE/kept" ] || return 0
 	[ -x "$STAGE/bin/ohsandbox" ] && ip link show type bridge 2>/dev/null | grep -q ohsbr || return 0
 	ohs clean >"$BASE/log" 2>&1
-	if ip link show type bridge | grep -q ohsbr || nft list tables | grep -q ohsandbox; then
+	if ip link show type bridge | grep -q ohsbr || nft list tables | grep -q ohsandbox ||
+		{ [ ${#own_groups[@]} -gt 0 ] && find "${own_groups[@]}" -name ohsandbox | grep -q .; }; then
 		echo "not ok shared_goes_with_clean: $(tail -n 1 "$BASE/log")"
 	else
 		echo "ok shared_goes_with_clean"
@@ -378,6 +455,7 @@ main() {
 	chmod 755 "$BASE" "$BASE/work"
 	chmod 700 "$BASE/state" "$BASE/home"
 	: >"$BASE/kept"
+	trap interrupted TERM
 	enter_stage || { echo "not ok $OHS_NAME: the stage could not be set"; exit 1; }
 	if is_root && [ "$OHS_AS" != root ]; then
 		chown "$TEST_UID:$TEST_UID" "$BASE/home" "$BASE/work" "$BASE/state"

@@ -21,3 +21,10 @@ check_PROGRAMS += tests/live/ohsandbox-dynamic
 tests_live_ohsandbox_dynamic_SOURCES = src/cli/main.c
 tests_live_ohsandbox_dynamic_LDFLAGS = $(AM_LDFLAGS) $(DYNAMIC_LINK)
 tests_live_ohsandbox_dynamic_LDADD = $(HOST_ARCHIVES) $(HOST_LIBS)
+
+check_PROGRAMS += tests/live/without
+tests_live_without_LDADD = $(SECCOMP_LIBS)
+
+check_PROGRAMS += tests/live/pick
+tests_live_pick_LDFLAGS = $(AM_LDFLAGS) $(CLI_LINK)
+tests_live_pick_LDADD = libbase.a $(YAJL_LIBS)

@@ -30,7 +30,7 @@
 #include "launch/admit.h"
 #include "launch/bridge.h"
 #include "launch/net.h"
-#include "sandbox/link.h"
+#include "launch/netns.h"
 #include "session/slot.h"
 
 #define OUTSIDE 0xcb007101u	   /* 203.0.113.1 */
@@ -170,17 +170,10 @@ static bool inside(const struct demo *s, bool (*f)(uint32_t, uint16_t), uint32_t
 	return WEXITSTATUS(status) == 0;
 }
 
-static void hold(struct demo *s, int go, int ready)
+static void hold(const struct demo *s, int listener)
 {
-	struct net_inside net;
-	int listener, proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	char byte;
-
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	CHECK(unshare(CLONE_NEWNET) == 0 && write(ready, "n", 1) == 1 && read(go, &byte, 1) == 1);
-	OK(net_inside_fill(&s->plan, s->record.slot, &net, &e));
-	OK(link_inside(&net, proc, &listener, &e));
-	CHECK(write(ready, "r", 1) == 1);
+	CHECK(setns(s->netns, CLONE_NEWNET) == 0);
 	while (s->plan.veth)
 		(void)close(accept(listener, NULL, NULL));
 	(void)pause();
@@ -190,8 +183,8 @@ static void hold(struct demo *s, int go, int ready)
 static void session_up(struct demo *s, enum net_mode mode)
 {
 	static unsigned number;
-	int go[2], ready[2];
-	char byte, path[64];
+	struct netns n = NETNS_NONE;
+	struct net_inside net;
 
 	*s = (struct demo) {
 		.plan = { .veth = true, .net = mode, .ids = IDS_ROOT, .policy = &policy }
@@ -199,22 +192,17 @@ static void session_up(struct demo *s, enum net_mode mode)
 	(void)snprintf(s->record.id, sizeof(s->record.id), "%012x", ++number);
 	OK(slot_take("/nonexistent", s->record.id, &s->record.slot, &e));
 	slot_link_name(s->record.slot, s->record.link);
-	CHECK(pipe2(go, O_CLOEXEC) == 0 && pipe2(ready, O_CLOEXEC) == 0);
+	OK(net_inside_fill(&s->plan, s->record.slot, &net, &e));
+	OK(netns_new(&net, &n, &e));
+	OK(net_up(&s->plan, &s->record, n.fd, &e));
+	OK(netns_configure(&n, &net, &e));
+	s->netns = take_fd(&n.fd);
 	s->pid = fork();
 	CHECK(s->pid >= 0);
 	if (s->pid == 0)
-		hold(s, go[0], ready[1]);
-	CHECK(read(ready[0], &byte, 1) == 1);
-	OK(net_up(&s->plan, &s->record, s->pid, &e));
-	CHECK(write(go[1], "g", 1) == 1 && read(ready[0], &byte, 1) == 1 && byte == 'r');
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/net", s->pid);
-	s->netns = open(path, O_RDONLY | O_CLOEXEC);
-	CHECK(s->netns >= 0);
+		hold(s, n.listener);
+	netns_close(&n);
 	OK(net_settle(&s->record, &e));
-	for (unsigned i = 0; i < 2; i++) {
-		(void)close(go[i]);
-		(void)close(ready[i]);
-	}
 }
 
 static void session_down(struct demo *s)

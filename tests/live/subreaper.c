@@ -27,8 +27,15 @@ static void end_the_rest(void)
 		(void)fclose(f);
 }
 
+static void stay(int signal)
+{
+	(void)signal;
+}
+
 int main(int argc, char **argv)
 {
+	/* Who interrupts the run ends the command, and its rest with it: we stay until then. */
+	struct sigaction term = { .sa_handler = stay };
 	int status, result = 126;
 	pid_t command, ended;
 
@@ -38,6 +45,7 @@ int main(int argc, char **argv)
 		perror("subreaper");
 		return 126;
 	}
+	(void)sigaction(SIGTERM, &term, NULL); /* cannot fail with these arguments */
 	command = fork();
 	if (command < 0) {
 		perror("subreaper: fork");

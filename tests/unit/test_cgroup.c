@@ -20,7 +20,7 @@ struct world {
 
 static void world_init(struct world *w, void **state)
 {
-	static const char *const names[] = { "memory", "pids", "cpu" };
+	static const char *const names[] = { "memory", "pids", "cpu", "cpuacct" };
 
 	memset(w, 0, sizeof(*w));
 	w->scratch = *state;
@@ -227,6 +227,131 @@ static void v1_limits_sit_on_the_workload_and_the_sum_above(void **state)
 	cgroup_clear(&g);
 }
 
+static void up_with_leaves(struct world *w, struct cgroup *g)
+{
+	struct err e = { 0 };
+
+	w->plan.leaves = 2;
+	assert_ok(cgroup_up(&w->plan, &w->record, geteuid(), g, &e));
+	assert_ok(cgroup_leaves_up(&w->plan, &w->record, geteuid(), g, &e));
+	assert_int_equal(g->n_leaves, 2);
+}
+
+static void v1_leaves_are_narrower_than_the_workload_and_are_what_is_entered(void **state)
+{
+	static const char *const memory[] = { "tasks",
+					      "cgroup.procs",
+					      "memory.limit_in_bytes",
+					      "memory.memsw.limit_in_bytes",
+					      "memory.max_usage_in_bytes",
+					      "memory.oom_control",
+					      NULL };
+	static const char *const pids[] = { "tasks",	    "cgroup.procs", "pids.max",
+					    "pids.current", "pids.events",  NULL };
+	static const char *const cpuacct[] = { "tasks", "cgroup.procs", "cpuacct.usage", NULL };
+	struct cgroup g;
+	struct world w;
+
+	world_init(&w, state);
+	put_all(&w, false);
+	lay_v1(&w);
+	lay(&w, "cpu/ohsandbox/" ID, (const char *const[]) { "cpu.stat", NULL });
+	for (int i = 0; i < 2; i++) {
+		lay(&w, i ? "memory/ohsandbox/" ID "/work/1" : "memory/ohsandbox/" ID "/work/0",
+		    memory);
+		lay(&w, i ? "pids/ohsandbox/" ID "/work/1" : "pids/ohsandbox/" ID "/work/0", pids);
+		lay(&w, i ? "cpuacct/ohsandbox/" ID "/1" : "cpuacct/ohsandbox/" ID "/0", cpuacct);
+	}
+	up_with_leaves(&w, &g);
+	assert_holds(&w, "memory/ohsandbox/" ID "/work/1/memory.limit_in_bytes", "1006632960");
+	assert_holds(&w, "memory/ohsandbox/" ID "/work/1/memory.memsw.limit_in_bytes",
+		     "1007681536");
+	assert_holds(&w, "pids/ohsandbox/" ID "/work/0/pids.max", "92");
+	assert_holds(&w, "memory/ohsandbox/" ID "/work/memory.limit_in_bytes", "1073741824");
+	/* Of the groups above, only that of the CPU's limit, which has no leaves. */
+	assert_int_equal(g.n_work_tasks, 1);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(g.leaves[i].n_tasks, 3);
+		assert_int_equal(g.leaves[i].dir, -1);
+		assert_true(g.leaves[i].list >= 0 && g.leaves[i].pids_max >= 0);
+		for (unsigned c = 0; c < CTL_COUNTERS; c++)
+			assert_int_equal(g.leaves[i].counter[c] >= 0, c != CTL_COUNT_CPU_LIMIT);
+	}
+	assert_true(g.above[CTL_COUNT_CPU_LIMIT] >= 0);
+	cgroup_clear(&g);
+	assert_int_equal(g.leaves[1].list, -1);
+}
+
+static void v2_leaves_take_what_the_workload_hands_down(void **state)
+{
+	static const char *const work[] = { "cgroup.subtree_control", "memory.events",
+					    "pids.events", "cpu.stat", NULL };
+	static const char *const files[] = {
+		"cgroup.procs", "memory.max",	"memory.swap.max", "memory.peak", "memory.events",
+		"pids.max",	"pids.current", "pids.events",	   "cpu.stat",	  NULL
+	};
+	struct cgroup g;
+	struct world w;
+
+	world_init(&w, state);
+	put_all(&w, true);
+	lay_v2(&w);
+	lay(&w, "v2/ohsandbox/" ID "/work", work);
+	lay(&w, "v2/ohsandbox/" ID "/work/0", files);
+	lay(&w, "v2/ohsandbox/" ID "/work/1", files);
+	up_with_leaves(&w, &g);
+	assert_holds(&w, "v2/ohsandbox/" ID "/work/cgroup.subtree_control", "+memory +pids");
+	assert_holds(&w, "v2/ohsandbox/" ID "/work/memory.oom.group", "0");
+	assert_holds(&w, "v2/ohsandbox/" ID "/work/1/memory.max", "1006632960");
+	assert_holds(&w, "v2/ohsandbox/" ID "/work/1/memory.swap.max", "1048576");
+	assert_holds(&w, "v2/ohsandbox/" ID "/work/0/pids.max", "92");
+	assert_int_equal(g.leaves[0].n_tasks, 0);
+	assert_true(g.leaves[0].dir >= 0 && g.leaves[0].procs >= 0 && g.leaves[0].list >= 0);
+	assert_true(g.leaves[1].counter[CTL_COUNT_CPU] >= 0);
+	assert_true(g.above[CTL_COUNT_PIDS_EVENTS] >= 0);
+	cgroup_clear(&g);
+}
+
+static void a_leaf_leaves_room_beside_it(void **state)
+{
+	static const struct {
+		uint64_t memory, leaf_memory, pids, leaf_pids;
+	} cases[] = {
+		{ UINT64_C(4) << 30, (UINT64_C(4) << 30) - (64 << 20), 2048, 1984 },
+		{ 64 << 20, 60 << 20, 50, 42 },
+		{ 8 << 20, 6 << 20, 16, 12 },
+		{ 4096, 3072, 1, 1 },
+		{ LIMIT_NONE, LIMIT_NONE, LIMIT_NONE, LIMIT_NONE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct limits l = { .memory_bytes = cases[i].memory, .pids = cases[i].pids };
+
+		assert_true(cgroup_leaf_memory(&l) == cases[i].leaf_memory);
+		assert_true(cgroup_leaf_pids(&l) == cases[i].leaf_pids);
+	}
+}
+
+static void leaves_go_with_their_group(void **state)
+{
+	static const char *const none[] = { NULL };
+	struct stat st;
+	struct err e = { 0 };
+	struct world w;
+
+	world_init(&w, state);
+	put(&w, CONTROLLER_PIDS, false);
+	/* One is gone already: whoever removed it was killed. */
+	lay(&w, "pids/ohsandbox/" ID "/work/1", none);
+	lay(&w, "pids/ohsandbox/" ID "/work/3", none);
+	take_names(&w);
+	w.record.stays = true;
+	assert_ok(cgroup_down(&w.record, &e));
+	assert_int_equal(fstatat(w.scratch->dir, "pids/ohsandbox/" ID, &st, 0), -1);
+	drop_names(&w);
+}
+
 static void limits_that_are_not_set_are_not_written(void **state)
 {
 	struct cgroup g;
@@ -334,7 +459,7 @@ static void usage_of_groups_that_are_gone_is_nothing(void **state)
 	drop_names(&w);
 }
 
-static void down_removes_the_shared_group_with_the_last_session(void **state)
+static void the_shared_group_goes_with_clean_and_not_under_a_session(void **state)
 {
 	static const char *const none[] = { NULL };
 	struct stat st;
@@ -349,9 +474,14 @@ static void down_removes_the_shared_group_with_the_last_session(void **state)
 	assert_ok(cgroup_down(&w.record, &e));
 	assert_int_equal(fstatat(w.scratch->dir, "pids/ohsandbox/" ID, &st, 0), -1);
 	assert_int_equal(fstatat(w.scratch->dir, "pids/ohsandbox/other", &st, 0), 0);
+	assert_ok(cgroup_clean(&w.host, &e));
+	assert_int_equal(fstatat(w.scratch->dir, "pids/ohsandbox/other", &st, 0), 0);
 	assert_int_equal(unlinkat(w.scratch->dir, "pids/ohsandbox/other", AT_REMOVEDIR), 0);
 	assert_ok(cgroup_down(&w.record, &e));
+	assert_int_equal(fstatat(w.scratch->dir, "pids/ohsandbox", &st, 0), 0);
+	assert_ok(cgroup_clean(&w.host, &e));
 	assert_int_equal(fstatat(w.scratch->dir, "pids/ohsandbox", &st, 0), -1);
+	assert_ok(cgroup_clean(&w.host, &e));
 	drop_names(&w);
 }
 
@@ -384,13 +514,17 @@ int main(void)
 		scratch_test(host_without_controllers_has_no_groups),
 		scratch_test(v2_limits_sit_on_the_workload_and_the_sum_above),
 		scratch_test(v1_limits_sit_on_the_workload_and_the_sum_above),
+		scratch_test(v1_leaves_are_narrower_than_the_workload_and_are_what_is_entered),
+		scratch_test(v2_leaves_take_what_the_workload_hands_down),
+		scratch_test(a_leaf_leaves_room_beside_it),
+		scratch_test(leaves_go_with_their_group),
 		scratch_test(limits_that_are_not_set_are_not_written),
 		scratch_test(greatest_limit_has_no_sum_that_wraps),
 		scratch_test(swap_without_memory_is_refused_on_v1),
 		scratch_test(missing_limit_file_is_named),
 		scratch_test(usage_is_read_from_whichever_tree_has_it),
 		scratch_test(usage_of_groups_that_are_gone_is_nothing),
-		scratch_test(down_removes_the_shared_group_with_the_last_session),
+		scratch_test(the_shared_group_goes_with_clean_and_not_under_a_session),
 		scratch_test(names_that_are_not_the_sessions_are_not_touched),
 	};
 

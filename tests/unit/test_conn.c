@@ -16,6 +16,12 @@ struct server {
 	struct conn *held;
 	int listener, client;
 	char body[64];
+	struct conn_stream stream;
+	struct conn_body taker;
+	struct conn *taking;
+	char taken[64]; /* what was taken of a body, at most `appetite` bytes at once */
+	size_t appetite, left;
+	unsigned rooms, gones, wholes;
 };
 
 static void get_open(struct server *s, struct conn *c, const char *body, size_t len)
@@ -41,10 +47,119 @@ static void get_later(struct server *s, struct conn *c, const char *body, size_t
 	conn_hold(c, &s->held);
 }
 
+static void stream_room(struct conn_stream *stream)
+{
+	container_of(stream, struct server, stream)->rooms++;
+}
+
+static void stream_gone(struct conn_stream *stream)
+{
+	container_of(stream, struct server, stream)->gones++;
+}
+
+static void begin_stream(struct server *s, struct conn *c, uint64_t length)
+{
+	struct conn_head head = { .status = 200,
+				  .type = "text/plain",
+				  .lines = "etag: x\r\n",
+				  .length = length };
+
+	s->stream = (struct conn_stream) { .room = stream_room, .gone = stream_gone };
+	conn_stream(c, &s->stream, &head);
+}
+
+static void get_chunks(struct server *s, struct conn *c, const char *body, size_t len)
+{
+	(void)body;
+	(void)len;
+	begin_stream(s, c, CONN_LENGTH_UNKNOWN);
+}
+
+static void get_ten(struct server *s, struct conn *c, const char *body, size_t len)
+{
+	(void)body;
+	(void)len;
+	begin_stream(s, c, 10);
+}
+
+static void get_large(struct server *s, struct conn *c, const char *body, size_t len)
+{
+	(void)body;
+	(void)len;
+	begin_stream(s, c, UINT64_C(1) << 30);
+}
+
+static void get_segment(struct server *s, struct conn *c, const char *body, size_t len)
+{
+	struct http_text id = conn_segment(c), key = conn_request(c)->idempotency_key;
+
+	(void)len;
+	(void)body;
+	memcpy(s->body, id.at, id.len);
+	memcpy(s->body + id.len, key.at ? key.at : "", key.len);
+	conn_reply(c, 200, "text/plain", s->body, id.len + key.len);
+}
+
+/* Words end with a blank: the rest of one stays until it has come whole. */
+static size_t take_words(struct conn_body *b, const char *bytes, size_t len)
+{
+	struct server *s = container_of(b, struct server, taker);
+	const char *end = memrchr(bytes, ' ', len);
+	size_t n = end ? (size_t)(end - bytes) + 1 : 0;
+
+	if (n && bytes[0] == '!') {
+		conn_reply_invalid(s->taking, "'!'");
+		return n;
+	}
+	if (n > s->appetite) {
+		n = s->appetite;
+		conn_pause(s->taking);
+	}
+	strncat(s->taken, bytes, n);
+	s->appetite -= n;
+	return n;
+}
+
+static void whole(struct conn_body *b, size_t left)
+{
+	struct server *s = container_of(b, struct server, taker);
+
+	s->wholes++;
+	s->left = left;
+	conn_reply(s->taking, 200, "text/plain", "whole", 5);
+}
+
+static void body_gone(struct conn_body *b)
+{
+	container_of(b, struct server, taker)->gones++;
+}
+
+static void post_pieces(struct server *s, struct conn *c)
+{
+	s->taker = (struct conn_body) { .piece = take_words, .whole = whole, .gone = body_gone };
+	s->taken[0] = '\0';
+	s->appetite = SIZE_MAX;
+	conn_hold(c, &s->taking);
+	conn_take_body(c, &s->taker);
+}
+
+static void post_refused(struct server *s, struct conn *c)
+{
+	(void)s;
+	conn_reply_detail(c, 500, "no");
+}
+
 static const struct route routes[] = {
-	{ "GET", "/open", true, 0, get_open },
-	{ "POST", "/body", false, 32, post_body },
-	{ "GET", "/later", false, 0, get_later },
+	{ "GET", "/open", true, 0, .handle = get_open },
+	{ "POST", "/body", false, 32, .handle = post_body },
+	{ "GET", "/later", false, 0, .handle = get_later },
+	{ "GET", "/chunks", true, 0, .handle = get_chunks },
+	{ "GET", "/ten", true, 0, .handle = get_ten },
+	{ "GET", "/large", true, 0, .handle = get_large },
+	{ "GET", "/things/*", true, 0, .handle = get_open },
+	{ "GET", "/things/*/name", true, 0, .handle = get_segment },
+	{ "POST", "/pieces", true, 0, .begin = post_pieces },
+	{ "POST", "/refused", true, 0, .begin = post_refused },
 };
 
 static int setup(void **state)
@@ -233,6 +348,18 @@ static void a_client_that_goes_away_is_forgotten(void **state)
 	s->client = -1;
 }
 
+static void further_headers_go_with_a_reply(void **state)
+{
+	struct conn_head head = { .status = 409, .lines = "x-one: 1\r\n", .length = 2 };
+	struct server *s = *state;
+
+	says(s, "GET /later HTTP/1.1\r\nHost: x\r\nX-Session-API-Key: " KEY "\r\n\r\n");
+	conn_reply_as(s->held, &head, "{}");
+	settle(s);
+	assert_string_equal(hears(s), "HTTP/1.1 409 Conflict\r\ncontent-type: application/json\r\n"
+				      "content-length: 2\r\nx-one: 1\r\n\r\n{}");
+}
+
 static void the_method_of_a_path_is_named(void **state)
 {
 	struct server *s = *state;
@@ -296,6 +423,270 @@ static void who_crowds_one_listener_does_not_crowd_another(void **state)
 	(void)close(listener);
 }
 
+static void what_stands_for_the_star_of_a_path_is_told(void **state)
+{
+	struct server *s = *state;
+
+	says(s, "GET /things/a1/name HTTP/1.1\r\nHost: x\r\nIdempotency-Key: k\r\n\r\n");
+	assert_non_null(strstr(hears(s), "\r\n\r\na1k"));
+	says(s, "GET /things//name HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_non_null(strstr(hears(s), "403"));
+	says(s, "GET /things/a1/name/b HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_non_null(strstr(hears(s), "403"));
+}
+
+static void a_streamed_reply_comes_in_chunks_and_the_next_request_follows(void **state)
+{
+	struct server *s = *state;
+
+	says(s, "GET /chunks HTTP/1.1\r\nHost: x\r\n\r\nGET /open HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_string_equal(hears(s), "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n"
+				      "transfer-encoding: chunked\r\netag: x\r\n\r\n");
+	assert_true(conn_send(&s->stream, "hello, world", 12));
+	assert_true(conn_send(&s->stream, "", 0));
+	assert_string_equal(hears(s), "c\r\nhello, world\r\n");
+	conn_end(&s->stream);
+	assert_null(s->stream.conn);
+	settle(s);
+	assert_non_null(strstr(hears(s), "0\r\n\r\nHTTP/1.1 200 OK\r\n"));
+	assert_int_equal(s->gones, 0);
+}
+
+static void a_stream_for_a_client_of_1_0_ends_with_the_connection(void **state)
+{
+	struct server *s = *state;
+
+	says(s, "GET /chunks HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+	assert_true(conn_send(&s->stream, "hello", 5));
+	conn_end(&s->stream);
+	assert_string_equal(hears(s), "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n"
+				      "etag: x\r\nconnection: close\r\n\r\nhello");
+	settle(s);
+	assert_string_equal(hears(s), "(end)");
+}
+
+static void a_stream_short_of_its_length_ends_the_connection(void **state)
+{
+	struct server *s = *state;
+
+	says(s, "GET /ten HTTP/1.1\r\nHost: x\r\n\r\nGET /open HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_true(conn_send(&s->stream, "012345678", 9));
+	conn_end(&s->stream);
+	assert_null(s->stream.conn);
+	assert_non_null(strstr(hears(s), "content-length: 10\r\netag: x\r\n\r\n012345678"));
+	settle(s);
+	assert_string_equal(hears(s), "(end)");
+}
+
+static void a_stream_never_says_more_than_its_length(void **state)
+{
+	struct server *s = *state;
+
+	says(s, "GET /ten HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_false(conn_send(&s->stream, "0123456789a", 11));
+	assert_null(s->stream.conn);
+	assert_null(strstr(hears(s), "0123"));
+	settle(s);
+	assert_string_equal(hears(s), "(end)");
+}
+
+static void a_slow_client_is_waited_for(void **state)
+{
+	static char piece[64 * 1024];
+	struct server *s = *state;
+	size_t sent = 0, got = 0;
+
+	says(s, "GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
+	do {
+		sent += sizeof(piece);
+	} while (conn_send(&s->stream, piece, sizeof(piece)));
+	assert_int_equal(s->rooms, 0);
+	while (!s->rooms && got < sent + 1000) {
+		ssize_t n = recv(s->client, piece, sizeof(piece), MSG_DONTWAIT);
+
+		got += n > 0 ? (size_t)n : 0;
+		settle(s);
+	}
+	assert_int_equal(s->rooms, 1);
+	assert_true(conn_send(&s->stream, "more", 4));
+	conn_cut(&s->stream);
+}
+
+static void a_client_that_never_reads_is_cut_off(void **state)
+{
+	static char piece[64 * 1024];
+	struct server *s = *state;
+
+	says(s, "GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
+	for (int i = 0; i < 1000 && s->stream.conn; i++) {
+		(void)conn_send(&s->stream, piece, sizeof(piece)); /* room or not */
+		settle(s);
+	}
+	assert_null(s->stream.conn);
+	assert_int_equal(s->gones, 1);
+}
+
+static void an_endless_stream_hears_that_nobody_listens(void **state)
+{
+	struct server *s = *state;
+
+	says(s, "GET /chunks HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_non_null(s->stream.conn);
+	(void)close(s->client);
+	settle(s);
+	assert_null(s->stream.conn);
+	assert_int_equal(s->gones, 1);
+	assert_false(conn_send(&s->stream, "x", 1));
+	conn_end(&s->stream);
+	s->client = -1;
+}
+
+static void a_body_in_pieces_is_taken_as_it_comes(void **state)
+{
+	struct server *s = *state;
+
+	says(s, "POST /pieces HTTP/1.1\r\nHost: x\r\nContent-Length: 15\r\n\r\none tw");
+	assert_string_equal(s->taken, "one ");
+	says(s, "o three ");
+	assert_string_equal(s->taken, "one two three ");
+	assert_string_equal(hears(s), "");
+	says(s, "4GET /open HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_int_equal(s->wholes, 1);
+	assert_int_equal(s->left, 1);
+	assert_non_null(strstr(hears(s), "\r\n\r\nwholeHTTP/1.1 200 OK\r\n"));
+}
+
+static void a_chunked_body_in_pieces_is_one_text(void **state)
+{
+	static const char text[] =
+		"POST /pieces HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+		"\r\n6\r\none tw\r\n2\r\no \r\n5\r\nthree\r\n1\r\n \r\n0\r\n\r\n";
+	struct server *s = *state;
+
+	for (size_t i = 0; i < sizeof(text) - 1; i++)
+		says(s, (char[]) { text[i], '\0' });
+	assert_string_equal(s->taken, "one two three ");
+	assert_int_equal(s->wholes, 1);
+	assert_int_equal(s->left, 0);
+	assert_non_null(strstr(hears(s), "\r\n\r\nwhole"));
+	says(s, text);
+	assert_int_equal(s->wholes, 2);
+	assert_non_null(strstr(hears(s), "\r\n\r\nwhole"));
+}
+
+static void an_empty_body_is_whole_at_once(void **state)
+{
+	struct server *s = *state;
+
+	says(s, "POST /pieces HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_non_null(strstr(hears(s), "whole"));
+}
+
+static void a_body_waits_while_it_is_paused(void **state)
+{
+	struct server *s = *state;
+
+	says(s, "POST /pieces HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\none ");
+	s->appetite = 5;
+	says(s, "two three four ");
+	assert_string_equal(s->taken, "one two t");
+	says(s, "5GET");
+	s->appetite = 7;
+	conn_resume(s->taking);
+	assert_string_equal(s->taken, "one two three fo");
+	s->appetite = SIZE_MAX;
+	conn_resume(s->taking);
+	settle(s);
+	assert_string_equal(s->taken, "one two three four ");
+	assert_int_equal(s->wholes, 1);
+	assert_non_null(strstr(hears(s), "whole"));
+}
+
+static void a_reply_before_the_body_has_come_ends_the_connection(void **state)
+{
+	struct server *s = *state;
+	const char *got;
+
+	says(s, "POST /pieces HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n!no GET /open");
+	got = hears(s);
+	assert_non_null(strstr(got, "HTTP/1.1 422 "));
+	assert_non_null(strstr(got, "connection: close\r\n"));
+	assert_non_null(
+		strstr(got, "{\"detail\":\"Invalid request parameters\",\"errors\":\"'!'\"}"));
+	assert_string_equal(hears(s), "(end)");
+	assert_int_equal(s->gones + s->wholes, 0);
+	assert_null(s->taking);
+}
+
+static void a_body_refused_at_its_head_is_not_asked_for(void **state)
+{
+	struct server *s = *state;
+	const char *got;
+
+	says(s, "POST /refused HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+		"Content-Length: 2000000\r\n\r\n");
+	got = hears(s);
+	assert_null(strstr(got, "100 Continue"));
+	assert_non_null(strstr(got, "HTTP/1.1 500 "));
+	assert_string_equal(hears(s), "(end)");
+}
+
+static void a_client_that_goes_away_in_its_body_is_told(void **state)
+{
+	struct server *s = *state;
+
+	says(s,
+	     "POST /pieces HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 20\r\n\r\none");
+	assert_string_equal(hears(s), "HTTP/1.1 100 Continue\r\n\r\n");
+	(void)close(s->client);
+	settle(s);
+	s->client = -1;
+	assert_int_equal(s->gones, 1);
+	assert_null(s->taking);
+}
+
+static void a_malformed_chunk_ends_a_body_in_pieces(void **state)
+{
+	struct server *s = *state;
+
+	says(s,
+	     "POST /pieces HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none3\r\n");
+	assert_non_null(strstr(hears(s), "HTTP/1.1 400 "));
+	assert_int_equal(s->gones, 1);
+	assert_null(s->taking);
+}
+
+static void who_comes_before_the_server_is_open_is_heard_then(void **state)
+{
+	struct server *s = *state;
+	int other, listener = listener_of_its_own(&other), first = s->client;
+	struct err e = { 0 };
+
+	s->conns.closed = true;
+	assert_ok(conns_listen(&s->conns, listener, PLACES, &e));
+	s->client = other;
+	says(s, "GET /open HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_string_equal(hears(s), "");
+	conns_open(&s->conns);
+	settle(s);
+	assert_non_null(strstr(hears(s), "200 OK"));
+	(void)close(other);
+	s->client = first;
+	settle(s);
+	(void)close(listener);
+}
+
+static void without_a_key_any_key_will_do(void **state)
+{
+	struct server *s = *state;
+
+	s->conns.key = NULL;
+	says(s, "GET /none HTTP/1.1\r\nHost: x\r\nX-Session-API-Key: y\r\n\r\n");
+	assert_non_null(strstr(hears(s), "404 Not Found"));
+	says(s, "POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx");
+	assert_non_null(strstr(hears(s), "200 OK"));
+}
+
 int main(void)
 {
 #define conn_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -308,7 +699,26 @@ int main(void)
 		conn_test(a_chunked_body_beyond_the_limit_is_413_too),
 		conn_test(a_reply_may_come_later_and_the_next_request_waits),
 		conn_test(a_client_that_goes_away_is_forgotten),
+		conn_test(further_headers_go_with_a_reply),
 		conn_test(the_method_of_a_path_is_named),
+		conn_test(what_stands_for_the_star_of_a_path_is_told),
+		conn_test(a_streamed_reply_comes_in_chunks_and_the_next_request_follows),
+		conn_test(a_stream_for_a_client_of_1_0_ends_with_the_connection),
+		conn_test(a_stream_short_of_its_length_ends_the_connection),
+		conn_test(a_stream_never_says_more_than_its_length),
+		conn_test(a_slow_client_is_waited_for),
+		conn_test(a_client_that_never_reads_is_cut_off),
+		conn_test(an_endless_stream_hears_that_nobody_listens),
+		conn_test(a_body_in_pieces_is_taken_as_it_comes),
+		conn_test(a_chunked_body_in_pieces_is_one_text),
+		conn_test(an_empty_body_is_whole_at_once),
+		conn_test(a_body_waits_while_it_is_paused),
+		conn_test(a_reply_before_the_body_has_come_ends_the_connection),
+		conn_test(a_body_refused_at_its_head_is_not_asked_for),
+		conn_test(a_client_that_goes_away_in_its_body_is_told),
+		conn_test(a_malformed_chunk_ends_a_body_in_pieces),
+		conn_test(who_comes_before_the_server_is_open_is_heard_then),
+		conn_test(without_a_key_any_key_will_do),
 		conn_test(who_crowds_one_listener_does_not_crowd_another),
 	};
 

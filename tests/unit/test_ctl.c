@@ -57,6 +57,7 @@ static struct ctl_message boot_message(char **env, const int fds[4])
 	memset(b->key, 'f', 64);
 	b->exit_on_eof = true;
 	b->root_caps = UINT64_C(1) << 40 | 1;
+	b->as_root = true;
 	b->server_uid = 65521;
 	b->server_gid = 65521;
 	b->user = (struct ctl_user) { (char *)"openhands", (char *)"/home/openhands",
@@ -93,6 +94,7 @@ static void boot_comes_as_it_went(void **state)
 	assert_string_equal(got.boot.key, sent.boot.key);
 	assert_true(got.boot.exit_on_eof);
 	assert_false(got.boot.root_allowed);
+	assert_true(got.boot.as_root);
 	assert_int_equal(got.boot.root_caps, sent.boot.root_caps);
 	assert_int_equal(got.boot.server_uid, 65521);
 	assert_string_equal(got.boot.user.home, "/home/openhands");
@@ -109,6 +111,43 @@ static void boot_comes_as_it_went(void **state)
 	assert_int_equal(got.boot.publish[0].port, 8080);
 	assert_int_equal(fcntl(got.boot.filter, F_GETFD), FD_CLOEXEC);
 	ctl_message_clear(&got);
+}
+
+static void leaves_come_with_their_descriptors(void **state)
+{
+	struct pair *p = *state;
+	const int fds[] = { 0, 0, 0, 0 };
+	struct ctl_message sent = boot_message(NULL, fds), got;
+	unsigned before = open_fds();
+	struct err e = { 0 };
+
+	sent.boot.n_leaves = 2;
+	for (unsigned i = 0; i < 2; i++)
+		ctl_leaf_init(&sent.boot.leaves[i]);
+	memset(sent.boot.above, -1, sizeof(sent.boot.above));
+	sent.boot.above[CTL_COUNT_PIDS_EVENTS] = 1;
+	sent.boot.leaves[1].tasks[0] = p->host;
+	sent.boot.leaves[1].n_tasks = 1;
+	sent.boot.leaves[1].list = p->other;
+	sent.boot.leaves[1].counter[CTL_COUNT_PIDS] = 1;
+	sent.boot.leaf_pids = UINT64_MAX;
+	assert_ok(ctl_send(p->host, &sent, &e));
+	assert_int_equal(ctl_receive(p->other, &got, &e), 1);
+	assert_int_equal(got.boot.n_leaves, 2);
+	assert_int_equal(got.boot.leaves[0].list, -1);
+	assert_int_equal(got.boot.leaves[1].n_tasks, 1);
+	assert_true(same_file(got.boot.leaves[1].tasks[0], p->host));
+	assert_true(same_file(got.boot.leaves[1].list, p->other));
+	assert_int_equal(got.boot.leaves[1].dir, -1);
+	assert_true(got.boot.leaf_pids == UINT64_MAX);
+	assert_true(got.boot.above[CTL_COUNT_PIDS_EVENTS] >= 0);
+	assert_int_equal(got.boot.above[CTL_COUNT_CPU], -1);
+	assert_int_equal(open_fds(), before + 4 + 4);
+	ctl_message_clear(&got);
+	assert_int_equal(open_fds(), before);
+	sent.boot.n_leaves = CTL_LEAVES + 1;
+	assert_refused(ctl_send(p->host, &sent, &e), EINVAL,
+		       "control: message 1 is incomplete or beyond its limits");
 }
 
 static void clearing_closes_what_was_not_taken(void **state)
@@ -170,6 +209,10 @@ static void small_messages_come_as_they_went(void **state)
 		{ .kind = CTL_STARTED, .started = { .tag = 9, .pid = 42 } },
 		{ .kind = CTL_FAILED, .failed = { 9, ENOENT, true, "sh: not found" } },
 		{ .kind = CTL_EXITED, .exited = { 9, 0x8b, UINT64_MAX, 4096 } },
+		{ .kind = CTL_MOVE, .ask = { 10, 3, CTL_LEAVES - 1, false, 0 } },
+		{ .kind = CTL_CLEAR, .ask = { 11, 3, 0, true, 9 } },
+		{ .kind = CTL_ANSWERED, .answered = { 12, ESRCH } },
+		{ .kind = CTL_REFUSED, .refused = { 9, 165, 3, { 1, 2, UINT64_MAX } } },
 	};
 	struct pair *p = *state;
 	struct ctl_message got;
@@ -188,6 +231,12 @@ static void small_messages_come_as_they_went(void **state)
 			assert_string_equal(got.failed.text, "sh: not found");
 		if (got.kind == CTL_EXITED)
 			assert_true(got.exited.cpu_us == UINT64_MAX);
+		if (got.kind == CTL_MOVE)
+			assert_int_equal(got.ask.leaf, CTL_LEAVES - 1);
+		if (got.kind == CTL_REFUSED)
+			assert_true(got.refused.args[2] == UINT64_MAX);
+		if (got.kind == CTL_ANSWERED)
+			assert_int_equal(got.answered.code, ESRCH);
 		ctl_message_clear(&got);
 	}
 }
@@ -351,7 +400,7 @@ static void send_raw(int fd, const void *bytes, size_t len, unsigned n_fds)
 {
 	union {
 		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int) * 64)];
+		char bytes[CMSG_SPACE(sizeof(int) * (CTL_FDS_MAX + 20))];
 	} control = { .head = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
 	struct iovec iov = { (void *)(uintptr_t)bytes, len };
 	struct msghdr msg = { .msg_iov = &iov,
@@ -383,6 +432,7 @@ static void descriptors_named_but_not_sent_are_refused(void **state)
 {
 	static const char bytes[] = "\x01\x06"
 				    "\1\0\0\0"
+				    "\0"
 				    "\1\0\0\0"
 				    "\2\0\0\0"
 				    "\1\1";
@@ -422,6 +472,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pair_test(boot_comes_as_it_went),
+		pair_test(leaves_come_with_their_descriptors),
 		pair_test(clearing_closes_what_was_not_taken),
 		pair_test(start_comes_as_it_went),
 		pair_test(small_messages_come_as_they_went),

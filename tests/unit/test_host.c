@@ -262,7 +262,9 @@ static void unified_host_gives_root_the_top(void **state)
 	put(s, "sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory pids\n");
 	put(s, "sys/fs/cgroup/cgroup.subtree_control", "memory pids\n");
 	h = read_host(&root);
-	for (unsigned c = 0; c < CONTROLLER_COUNT; c++) {
+	/* Counting the CPU is a controller of its own on v1 alone. */
+	assert_false(h->controller[CONTROLLER_CPUACCT].usable);
+	for (unsigned c = 0; c < CONTROLLER_CPUACCT; c++) {
 		assert_true(h->controller[c].usable);
 		assert_true(h->controller[c].v2);
 		assert_string_equal(h->controller[c].parent, "/sys/fs/cgroup");
@@ -360,6 +362,33 @@ static void directories_count_and_links_do_not(void **state)
 	host_free(h);
 }
 
+static void what_is_mounted_over_is_no_link(void **state)
+{
+	struct scratch *s = *state;
+	struct host_source root = source(s, 0);
+	struct host *h;
+
+	put_base(s);
+	h = read_host(&root);
+	assert_false(h->sudo);
+	assert_false(h->local_bin);
+	host_free(h);
+	put(s, "usr/bin/sudo", "");
+	put(s, "usr/local/bin/x", "");
+	h = read_host(&root);
+	assert_true(h->sudo);
+	assert_true(h->local_bin);
+	host_free(h);
+	assert_int_equal(renameat(root.root, "usr/bin/sudo", root.root, "usr/bin/sudo-real"), 0);
+	assert_int_equal(symlinkat("sudo-real", root.root, "usr/bin/sudo"), 0);
+	assert_int_equal(renameat(root.root, "usr/local", root.root, "usr/real"), 0);
+	assert_int_equal(symlinkat("real", root.root, "usr/local"), 0);
+	h = read_host(&root);
+	assert_false(h->sudo);
+	assert_false(h->local_bin);
+	host_free(h);
+}
+
 static void git_identity_is_read_as_git_writes_it(void **state)
 {
 	static const struct {
@@ -425,6 +454,7 @@ int main(void)
 		scratch_test(user_gets_the_nearest_delegated_group),
 		scratch_test(host_without_groups_has_no_controller),
 		scratch_test(directories_count_and_links_do_not),
+		scratch_test(what_is_mounted_over_is_no_link),
 		cmocka_unit_test(git_identity_is_read_as_git_writes_it),
 		cmocka_unit_test(this_host_can_be_read),
 	};

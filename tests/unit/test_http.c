@@ -237,9 +237,46 @@ static void chunks_that_are_not_plain_are_refused(void **state)
 		assert_int_equal(chunks(bad[i], 3, body), -400);
 }
 
+/* The parameter "path" of a query; "(none)" where there is none. */
+static void path_of(const char *query, const char *expected)
+{
+	struct http_text text = { .at = query, .len = strlen(query) };
+	autobuf struct buf out = { 0 };
+
+	assert_string_equal(http_query(text, "path", &out) ? buf_str(&out) : "(none)", expected);
+}
+
+static void parameters_of_a_query_are_decoded(void **state)
+{
+	(void)state;
+	path_of("path=/a%20b%2Fc+d", "/a b/c d");
+	path_of("x=1&path=y&z", "y");
+	path_of("path=a&path=b", "b");
+	path_of("path=a%", "a%");
+	path_of("path=%4", "%4");
+	path_of("path=%zz%C3%bc", "%zz\xc3\xbc");
+	path_of("path=", "");
+	path_of("path", "(none)");
+	path_of("apath=1&pathb=2", "(none)");
+	path_of("", "(none)");
+	path_of("&&=&path=1", "1");
+}
+
+static void a_parameter_may_hold_any_byte(void **state)
+{
+	struct http_text text = { .at = "a=%00b", .len = 6 };
+	autobuf struct buf out = { 0 };
+
+	(void)state;
+	assert_true(http_query(text, "a", &out));
+	assert_int_equal(out.len, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parameters_of_a_query_are_decoded),
+		cmocka_unit_test(a_parameter_may_hold_any_byte),
 		cmocka_unit_test(a_plain_request_is_understood),
 		cmocka_unit_test(names_of_headers_and_options_have_no_case),
 		cmocka_unit_test(version_1_0_closes_unless_it_says_otherwise),

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -325,15 +326,28 @@ static void kept_layer_can_be_mounted_again(void **state)
 	   "mount -t overlay o -o lowerdir=lower,upperdir=$S/upper,workdir=$S/work m; grep -q x m/f; umount m");
 }
 
-/* The inode of what the next session gets as layer `a`, once the spare ones have rested. */
+/* All that lies there has rested; tidy it, and begin the next session. */
+static void begin_next(struct place *p, const char *id)
+{
+	struct record r = { .slot = 7, .ids = IDS_ROOT };
+	struct err e = { 0 };
+
+	(void)strcpy(r.id, id);
+	sh(p, "cd cache/vacant; for d in $(ls); do mv $d 000000000000000${d#${d%?}}; done");
+	while (spare_tidy(p->state, &e) > 0)
+		;
+	session_close(p->session);
+	if (session_new(p->state, &r, &p->session, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+/* The inode of what the next session gets as layer `a`. */
 static ino_t next_upper(struct place *p, mode_t *mode)
 {
 	struct stat st;
 	struct err e = { 0 };
 
-	sh(p, "cd cache/spare; test -z \"$(ls)\" || mv * 0000000000000001");
-	session_close(p->session);
-	p->session = make_session(p, IDS_ROOT);
+	begin_next(p, ID);
 	for (unsigned i = 0; i < p->plan.n_mounts; i++)
 		p->plan.mounts[i].n_lower = 0;
 	if (!p->plan.n_mounts)
@@ -360,9 +374,8 @@ static bool is_used_again(struct place *p, const char *meanwhile)
 	mode_t mode;
 	ino_t first;
 
-	sh(p, "mkdir -p cache/spare; rm -rf cache/spare/*");
 	assert_int_equal(layers_remove(p->session, &e), 0);
-	sh(p, "rm -rf cache/spare/*");
+	sh(p, "rm -rf cache/vacant; mkdir -p cache/vacant");
 	first = next_upper(p, &mode);
 	if (meanwhile)
 		sh(p, meanwhile);
@@ -378,6 +391,10 @@ static bool is_used_again(struct place *p, const char *meanwhile)
 }
 
 #define UPPER_A "sessions/" ID "/layers/a/upper"
+#define USE_AS_MOUNTED                                                            \
+	"S=sessions/" ID "/layers/a; mkdir -p m;"                                 \
+	"mount -t overlay o -o lowerdir=lower,upperdir=$S/upper,workdir=$S/work," \
+	"volatile m; mkdir m/x; touch m/x/y; rm -r m/x; umount m"
 
 static void layer_that_was_not_written_to_serves_the_next_session(void **state)
 {
@@ -386,10 +403,7 @@ static void layer_that_was_not_written_to_serves_the_next_session(void **state)
 	assert_true(is_used_again(p, "true"));
 	assert_true(is_used_again(p, "chmod 777 " UPPER_A));
 	if (geteuid() == 0)
-		assert_true(is_used_again(
-			p, "S=sessions/" ID "/layers/a; mkdir -p m;"
-			   "mount -t overlay o -o lowerdir=lower,upperdir=$S/upper,workdir=$S/work,"
-			   "volatile m; mkdir m/x; touch m/x/y; rm -r m/x; umount m"));
+		assert_true(is_used_again(p, USE_AS_MOUNTED));
 }
 
 static void layer_that_a_session_marked_does_not_reach_the_next(void **state)
@@ -399,26 +413,116 @@ static void layer_that_a_session_marked_does_not_reach_the_next(void **state)
 	assert_false(is_used_again(p, "touch " UPPER_A "/f"));
 	assert_false(is_used_again(p, "mkdir " UPPER_A "/d"));
 	assert_false(is_used_again(p, "touch sessions/" ID "/layers/a/work/x"));
+	assert_false(is_used_again(p, "mkdir sessions/" ID "/layers/a/work/work;"
+				      "touch sessions/" ID "/layers/a/work/work/x"));
 	assert_false(is_used_again(p, NULL));
 	assert_false(is_used_again(p, "chattr +d " UPPER_A " || touch " UPPER_A "/f"));
 }
 
-static void spare_layers_rest_before_they_are_used(void **state)
+static void layer_that_was_written_to_goes_at_once(void **state)
 {
 	struct place *p = *state;
 	struct err e = { 0 };
-	mode_t mode;
 
-	sh(p, "mkdir -p cache/spare");
-	assert_int_equal(layers_remove(p->session, &e), 0);
-	(void)next_upper(p, &mode);
-	assert_int_equal(layers_remove(p->session, &e), 0);
 	sh(p,
-	   "test $(ls cache/spare | wc -l) = 1; mv cache/spare/* cache/spare/$(printf %016x $(date +%s%N))");
-	assert_int_equal(spare_take(p->state, p->state, &e), 0);
-	sh(p, "mv cache/spare/* cache/spare/ffffffffffffffff");
-	assert_int_equal(spare_take(p->state, p->state, &e), 1);
-	assert_int_equal(spare_take(p->state, p->state, &e), 0);
+	   "cd sessions/" ID "/layers || { mkdir sessions/" ID "/layers; cd sessions/" ID
+	   "/layers; };"
+	   "mkdir -p a/upper a/work/work/incompat/volatile b/upper/d b/work mount-0/upper mount-0/work");
+	assert_int_equal(layers_remove(p->session, &e), 0);
+	sh(p, "test \"$(cd cache/vacant/*/layers; ls)\" = a");
+}
+
+static void spare_directory_tells_nothing_of_the_session_that_had_it(void **state)
+{
+	struct place *p = *state;
+	struct err e = { 0 };
+
+	(void)strcpy(p->session->record.key, "5ec2e7");
+	assert_int_equal(session_save(p->session, &e), 0);
+	assert_int_equal(session_note(p->session, &e, "init 77 88"), 0);
+	sh(p, "grep -q 5ec2e7 sessions/" ID "/record.json");
+	assert_int_equal(layers_remove(p->session, &e), 0);
+	sh(p, "! grep -rqE '5ec2e7|" ID "|77' cache/vacant; test -f cache/vacant/*/lock");
+	begin_next(p, "ba9876543210");
+	assert_int_equal(p->session->record.init_pid, 0);
+	assert_int_equal(session_is_alive(p->state, ID, &e), 0);
+	assert_int_equal(session_is_alive(p->state, "ba9876543210", &e), 1);
+	assert_int_equal(session_note(p->session, &e, "init 99 1"), 0);
+	session_close(p->session);
+	assert_int_equal(session_open(p->state, "ba98", true, &p->session, &e), 0);
+	assert_int_equal(p->session->record.init_pid, 99);
+	assert_string_equal(p->session->record.key, "");
+}
+
+/* It was opened before the end, and waits to take the session down. */
+static void who_waits_for_an_ended_session_does_not_find_the_next(void **state)
+{
+	struct place *p = *state;
+	struct session *waits = NULL;
+	struct err e = { 0 };
+
+	assert_int_equal(session_open(p->state, ID, false, &waits, &e), 0);
+	assert_int_equal(layers_remove(p->session, &e), 0);
+	assert_int_equal(session_lock(waits, false, &e), 0);
+	assert_false(session_exists(waits));
+	/* As long as he holds the lock nobody else can: a directory of its own, then. */
+	begin_next(p, "ba9876543210");
+	assert_false(p->session->spare);
+	assert_false(session_exists(waits));
+	assert_int_equal(layers_remove(waits, &e), 0);
+	session_close(waits);
+	assert_true(session_exists(p->session));
+	assert_int_equal(session_is_alive(p->state, "ba9876543210", &e), 1);
+}
+
+static void spare_directories_rest_before_they_are_tidied_and_used(void **state)
+{
+	struct place *p = *state;
+	autoclose int sessions = -1;
+	struct err e = { 0 };
+
+	assert_int_equal(spare_count(p->state, &e), 0);
+	assert_int_equal(spare_tidy(p->state, &e), 0);
+	assert_int_equal(layers_remove(p->session, &e), 0);
+	assert_int_equal(spare_count(p->state, &e), 1);
+	sessions = sessions_hold(p->state, &e);
+	sh(p, "mv cache/vacant/* cache/vacant/$(printf %016x $(date +%s%N))");
+	assert_int_equal(spare_tidy(p->state, &e), 0);
+	assert_int_equal(spare_take(p->state, sessions, ID, &e), 0);
+	sh(p, "mv cache/vacant/* cache/vacant/ffffffffffffffff");
+	assert_int_equal(spare_take(p->state, sessions, ID, &e), 0);
+	assert_int_equal(spare_tidy(p->state, &e), 1);
+	assert_int_equal(spare_tidy(p->state, &e), 0);
+	assert_int_equal(spare_take(p->state, sessions, ID, &e), 1);
+	assert_int_equal(spare_take(p->state, sessions, ID, &e), 0);
+	assert_int_equal(spare_count(p->state, &e), 0);
+}
+
+static void spare_directory_is_not_tidied_by_two(void **state)
+{
+	struct place *p = *state;
+	struct err e = { 0 };
+	autoclose int at_it = -1;
+
+	assert_int_equal(layers_remove(p->session, &e), 0);
+	sh(p, "mv cache/vacant/* cache/vacant/0000000000000001");
+	at_it = openat(p->state, "cache/vacant", O_RDONLY);
+	assert_int_equal(flock(at_it, LOCK_EX), 0);
+	assert_int_equal(spare_tidy(p->state, &e), 0);
+	drop_fd(&at_it);
+	assert_int_equal(spare_tidy(p->state, &e), 1);
+}
+
+static void cleared_shelf_is_empty(void **state)
+{
+	struct place *p = *state;
+	struct err e = { 0 };
+
+	assert_int_equal(spare_clear(p->state, &e), 0);
+	assert_int_equal(layers_remove(p->session, &e), 0);
+	sh(p, "cd cache/vacant; cp -r * gone; mkdir 0000000000000001 0000000000000002.tidy");
+	assert_int_equal(spare_clear(p->state, &e), 3);
+	sh(p, "test -z \"$(ls -A cache/vacant)\"");
 }
 
 /* Run `test` as nobody, who owns the place and has subordinate ids (see main). */
@@ -597,7 +701,12 @@ int main(void)
 		TEST(kept_layer_can_be_mounted_again),
 		TEST(layer_that_was_not_written_to_serves_the_next_session),
 		TEST(layer_that_a_session_marked_does_not_reach_the_next),
-		TEST(spare_layers_rest_before_they_are_used),
+		TEST(layer_that_was_written_to_goes_at_once),
+		TEST(spare_directory_tells_nothing_of_the_session_that_had_it),
+		TEST(who_waits_for_an_ended_session_does_not_find_the_next),
+		TEST(spare_directories_rest_before_they_are_tidied_and_used),
+		TEST(spare_directory_is_not_tidied_by_two),
+		TEST(cleared_shelf_is_empty),
 		TEST(layers_of_subordinate_ids_are_read_and_removed_by_their_root),
 		TEST(layers_of_one_id_are_read_where_their_owner_shut_them),
 		TEST(ids_of_others_are_refused_with_the_words_of_newuidmap),

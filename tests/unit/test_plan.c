@@ -199,6 +199,78 @@ static void without_idmapped_mounts_host_directories_are_read_only(void **state)
 	}
 }
 
+/* By sudo, a package manager runs as root in a run that began as somebody else. */
+static void run_with_a_way_out_and_a_root_can_install(void **state)
+{
+	struct inputs in = inputs();
+	struct plan *p;
+
+	(void)state;
+	in.request.ends_with_us = true;
+	in.request.net = NET_NAT;
+	p = make(&in);
+	assert_int_equal(step_at(p, "/usr")->kind, MOUNT_OVERLAY);
+	assert_int_equal(step_at(p, "/var/lib/dpkg")->kind, MOUNT_OVERLAY);
+	plan_free(p);
+	in.policy.root_allowed = false;
+	p = make(&in);
+	assert_int_equal(step_at(p, "/usr")->kind, MOUNT_BIND);
+	plan_free(p);
+}
+
+static void programs_of_ours_are_seen_in_every_kind_of_usr(void **state)
+{
+	struct inputs written = inputs(), bound = inputs(), user = user_inputs(IDS_SUBIDS);
+	const struct mount_step *step;
+	struct plan *p = make(&written);
+
+	(void)state;
+	assert_true(step_at(p, "/usr")->flags & MOUNT_SKELETON);
+	assert_null(step_at(p, "/usr/bin/sudo"));
+	plan_free(p);
+
+	bound.request.ends_with_us = bound.host.local_bin = true;
+	p = make(&bound);
+	step = step_at(p, "/usr/local/bin");
+	assert_int_equal(step->kind, MOUNT_OVERLAY);
+	assert_int_equal(step->flags, MOUNT_RO | MOUNT_SKELETON);
+	assert_int_equal(step->lower_ids, MOUNT_IDS_PLAIN);
+	assert_null(step->layer);
+	plan_free(p);
+	bound.host.local_bin = false;
+	p = make(&bound);
+	assert_null(step_at(p, "/usr/local/bin"));
+	plan_free(p);
+
+	p = make(&user);
+	assert_true(step_at(p, "/usr/local")->flags & MOUNT_SKELETON);
+	plan_free(p);
+}
+
+static void a_sudo_of_the_hosts_is_covered_where_it_cannot_be_replaced(void **state)
+{
+	struct inputs written = inputs(), bound = inputs(), user = user_inputs(IDS_SINGLE);
+	struct inputs *covered[] = { &bound, &user };
+	struct plan *p;
+
+	(void)state;
+	written.host.sudo = bound.host.sudo = user.host.sudo = true;
+	bound.request.ends_with_us = true;
+	p = make(&written);
+	assert_null(step_at(p, "/usr/bin/sudo"));
+	plan_free(p);
+	for (size_t i = 0; i < ARRAY_LEN(covered); i++) {
+		const struct mount_step *step;
+
+		p = make(covered[i]);
+		step = step_at(p, "/usr/bin/sudo");
+		assert_int_equal(step->kind, MOUNT_BIND);
+		assert_int_equal(step->flags, MOUNT_RO | MOUNT_PROGRAM);
+		assert_string_equal(step->source, "sudo");
+		plan_free(p);
+	}
+}
+
 static void kept_layers_are_not_volatile(void **state)
 {
 	struct inputs in = inputs();
@@ -532,6 +604,11 @@ static void hosts_that_cannot_are_refused(void **state)
 	in.host.user_namespaces = false;
 	refused(&in, EPERM,
 		"user namespaces are switched off on this host: 'ohsandbox doctor' names the setting and the cure");
+	in = inputs();
+	in.host.without_pidfds = true;
+	refused(&in, ENOSYS,
+		"pidfd_open and pidfd_send_signal, by which a session is ended, are refused here: "
+		"run ohsandbox outside of the container or filter that does it");
 }
 
 static void mounts_are_layers_unless_read_only_or_files(void **state)
@@ -615,6 +692,9 @@ int main(void)
 		cmocka_unit_test(root_writes_host_directories_in_layers),
 		cmocka_unit_test(read_only_host_directories_show_what_everybody_may_read),
 		cmocka_unit_test(without_idmapped_mounts_host_directories_are_read_only),
+		cmocka_unit_test(run_with_a_way_out_and_a_root_can_install),
+		cmocka_unit_test(programs_of_ours_are_seen_in_every_kind_of_usr),
+		cmocka_unit_test(a_sudo_of_the_hosts_is_covered_where_it_cannot_be_replaced),
 		cmocka_unit_test(kept_layers_are_not_volatile),
 		cmocka_unit_test(nothing_of_the_hosts_is_mounted_but_what_is_listed),
 		cmocka_unit_test(shared_memory_is_sized_from_the_limit),

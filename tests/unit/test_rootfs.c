@@ -65,6 +65,7 @@ static int set_up(void **state)
 					 .uid = 1000 };
 	p->spec = (struct skeleton_spec) { .user = &p->user,
 					   .hostname = "box",
+					   .sudo = -1,
 					   .inside_owners = geteuid() == 0 };
 	p->k.spec = &p->spec;
 	p->k.index = &p->index;
@@ -354,6 +355,65 @@ static void index_of_other_bytes_holds_nothing(void **state)
 	assert_false(index_holds(copy, p->index.len, p->k.host));
 }
 
+static bool leads_to(const struct place *p, const char *path, const char *text)
+{
+	char found[64] = "";
+
+	return readlinkat(p->k.root, path, found, sizeof(found) - 1) > 0 &&
+	       strcmp(found, text) == 0;
+}
+
+static void sudo_is_a_program_of_its_own_where_path_finds_it_first(void **state)
+{
+	struct place *p = *state;
+	struct stat st;
+
+	sh(p, "mkdir -p host/opt && echo program >host/opt/sudo");
+	p->spec.sudo = openat(p->k.host, "opt/sudo", O_PATH | O_CLOEXEC);
+	p->spec.sudo_path = "/opt/sudo";
+	make(p);
+	holds(p, "usr/local/bin/sudo", "program");
+	assert_int_equal(fstatat(p->k.root, "usr/local/bin/sudo", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0755);
+	assert_true(leads_to(p, "usr/bin/sudo", "../local/bin/sudo"));
+	/* Another program of that name makes another skeleton. */
+	assert_true(index_holds(p->index.data, p->index.len, p->k.host));
+	sh(p, "echo new >host/opt/sudo");
+	assert_false(index_holds(p->index.data, p->index.len, p->k.host));
+	(void)close(p->spec.sudo);
+}
+
+static void python_is_python3_where_the_host_has_no_other(void **state)
+{
+	struct place *p = *state;
+
+	sh(p, "mkdir -p host/usr/bin && touch host/usr/bin/python3");
+	make(p);
+	assert_true(leads_to(p, "usr/bin/python", "python3"));
+	assert_true(leads_to(p, "usr/local/bin/python", "/usr/bin/python3"));
+}
+
+static void python_of_the_host_stays(void **state)
+{
+	struct place *p = *state;
+
+	sh(p, "mkdir -p host/usr/bin && touch host/usr/bin/python3 host/usr/bin/python");
+	make(p);
+	assert_false(there(p, "usr/bin/python"));
+	assert_false(there(p, "usr/local/bin/python"));
+}
+
+static void without_python3_there_is_no_python(void **state)
+{
+	struct place *p = *state;
+
+	make(p);
+	assert_false(there(p, "usr/bin/python"));
+	/* One that comes is seen. */
+	sh(p, "mkdir -p host/usr/bin && touch host/usr/bin/python3");
+	assert_false(index_holds(p->index.data, p->index.len, p->k.host));
+}
+
 static void skeleton_is_made_once_and_found_again(void **state)
 {
 	struct place *p = *state;
@@ -361,21 +421,22 @@ static void skeleton_is_made_once_and_found_again(void **state)
 	struct plan plan = { .policy = &policy, .hostname = (char *)"box", .ids = IDS_SINGLE };
 	autofree char *first = NULL, *again = NULL, *other = NULL, *path = NULL;
 	struct stat before, after;
+	autoclose int sudo = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 	struct err e = { 0 };
 	int s;
 
 	path = str_fmt(&e, "%s/state", p->path);
 	s = state_open(path, &e);
 	assert_true(s >= 0);
-	if (rootfs_up(&plan, s, &first, &e) < 0)
+	if (rootfs_up(&plan, s, sudo, &first, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(fstatat(s, first, &before, 0), 0);
-	assert_int_equal(rootfs_up(&plan, s, &again, &e), 0);
+	assert_int_equal(rootfs_up(&plan, s, sudo, &again, &e), 0);
 	assert_string_equal(first, again);
 	assert_int_equal(fstatat(s, again, &after, 0), 0);
 	assert_int_equal(before.st_ino, after.st_ino);
 	plan.hostname = (char *)"other";
-	assert_int_equal(rootfs_up(&plan, s, &other, &e), 0);
+	assert_int_equal(rootfs_up(&plan, s, sudo, &other, &e), 0);
 	assert_string_not_equal(first, other);
 	assert_int_equal(faccessat(s, first, F_OK, 0), 0);
 	(void)close(s);
@@ -399,6 +460,10 @@ int main(void)
 		TEST(copied_link_does_not_lead_a_write_out_to_the_host),
 		TEST(change_of_what_was_copied_is_seen),
 		TEST(index_of_other_bytes_holds_nothing),
+		TEST(sudo_is_a_program_of_its_own_where_path_finds_it_first),
+		TEST(python_is_python3_where_the_host_has_no_other),
+		TEST(python_of_the_host_stays),
+		TEST(without_python3_there_is_no_python),
 		TEST(skeleton_is_made_once_and_found_again),
 	};
 

@@ -85,8 +85,8 @@ static void lines_are_inserted_and_deleted(void **state)
 static void the_alternate_screen_leaves_the_main_one_alone(void **state)
 {
 	(void)state;
-	shows("before\r\n\033[?1049hfull screen\033[?1049lafter", "before\nafter");
-	shows("before\r\n\033[?1049hfull screen", "full screen");
+	shows("before\r\n\033[?1049h\033[Hfull screen\033[?1049lafter", "before\nafter");
+	shows("before\r\n\033[?1049h\033[Hfull screen", "full screen");
 }
 
 static void long_lines_are_joined_again(void **state)
@@ -151,6 +151,146 @@ static void bytes_that_are_no_text_are_replaced(void **state)
 	      "ab");
 }
 
+static void wide_characters_take_two_columns(void **state)
+{
+	(void)state;
+	shows("\xe6\x97\xa5\xe6\x9c\xac\tx", "\xe6\x97\xa5\xe6\x9c\xac    x");
+	shows("\xe6\x97\xa5\rab", "ab");
+	shows("\xe6\x97\xa5\xe6\x9c\xac\ra", "a \xe6\x9c\xac");
+	shows("\xe6\x97\xa5\xe6\x9c\xac\033[2Gb", " b\xe6\x9c\xac");
+	shows("\xf0\x9f\x98\x80\033[3Gx", "\xf0\x9f\x98\x80x");
+}
+
+static void what_joins_a_character_takes_none(void **state)
+{
+	(void)state;
+	shows("e\xcc\x81\tx", "e\xcc\x81       x");
+	shows("e\xcc\x81\xcc\xa3"
+	      "e\xcc\x81",
+	      "e\xcc\x81\xcc\xa3"
+	      "e\xcc\x81");
+	shows("e\xcc\x81\033[1Ga", "a");
+	shows("\xe6\x97\xa5\xcc\x81x", "\xe6\x97\xa5\xcc\x81x");
+	/* Nothing is there to join: it is shown alone. */
+	shows("\xcc\x81x", "\xcc\x81x");
+}
+
+static void joined_characters_are_bounded(void **state)
+{
+	struct screen s = { 0 };
+	struct buf out = { 0 };
+
+	(void)state;
+	screen_feed(&s, "a", 1);
+	for (int i = 0; i < 100000; i++)
+		screen_feed(&s, "\xcc\x81", 2);
+	(void)screen_text(&s, &out);
+	assert_int_equal(out.len, 1 + 8 * 2);
+	for (unsigned c = 0x4e00; c < 0x9000; c++) {
+		char text[] = { (char)(0xe0 | c >> 12),
+				(char)(0x80 | (c >> 6 & 0x3f)),
+				(char)(0x80 | (c & 0x3f)),
+				'\xcc',
+				'\x81',
+				'\r' };
+
+		screen_feed(&s, text, sizeof(text));
+	}
+	assert_true(s.n_joined <= SCREEN_JOINED_MAX);
+	buf_clear(&out);
+	screen_clear(&s);
+}
+
+static void lines_are_drawn(void **state)
+{
+	(void)state;
+	shows("\033(0lqk\033(Blqk", "\xe2\x94\x8c\xe2\x94\x80\xe2\x94\x90lqk");
+	shows("\033)0\016x\017x", "\xe2\x94\x82x");
+	shows("\033(0q\033[!pq", "\xe2\x94\x80q");
+}
+
+static void modes_are_followed(void **state)
+{
+	(void)state;
+	shows("abc\033[1G\033[4hXY\033[4lZ", "XYZbc");
+	shows("a\r\nb\r\nc\033[2;3r\033[?6h\033[1;1Hx\033[?6l\033[1;1Hy", "y\nx\nc");
+	shows("a\033[20h\nb\033[20l", "a\nb");
+	shows("\tx\033[3g\r\033[5G\033Hy\r\tz", "    z   x");
+	shows("a\033[2Ib\033[Zc", "a               c");
+}
+
+/* Whether anything became visible since `before`. */
+static bool changes(const char *before, const char *bytes)
+{
+	struct screen s = { 0 };
+	bool changed;
+
+	screen_feed(&s, before, strlen(before));
+	s.changed = false;
+	screen_feed(&s, bytes, strlen(bytes));
+	changed = s.changed;
+	screen_clear(&s);
+	return changed;
+}
+
+static void only_what_is_seen_is_a_change(void **state)
+{
+	(void)state;
+	assert_true(changes("", "x"));
+	assert_true(changes("a", "\rb"));
+	assert_true(changes("a", "\033[2K"));
+	assert_true(changes("a\r\nb", "\033[1;1H\033[L"));
+	assert_false(changes("100%", "\r100%"));
+	assert_false(changes("a", "\r\n\r\n"));
+	assert_false(changes("a", "\033[31m\033[5;5H\007\033]0;t\007 "));
+	assert_false(changes("a\r\n", "\033[K\033[J"));
+}
+
+static void who_writes_next_begins_a_line_of_its_own(void **state)
+{
+	static const struct {
+		const char *before, *text;
+	} cases[] = {
+		{ "", "next" },
+		{ "a", "a\nnext" },
+		{ "a\r\n", "a\nnext" },
+		{ "a\r\n\r\n", "a\nnext" },
+		{ "a\r\nb\033[1;1H", "a\nb\nnext" },
+		{ "a\033[?1049hb\033[4h\033(0", "a\nnext" },
+		{ "a\033[", "a\nnext" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct screen s = { 0 };
+		struct buf out = { 0 };
+
+		screen_feed(&s, cases[i].before, strlen(cases[i].before));
+		screen_fresh_line(&s);
+		screen_feed(&s, "next", 4);
+		(void)screen_text(&s, &out);
+		assert_string_equal(buf_str(&out), cases[i].text);
+		buf_clear(&out);
+		screen_clear(&s);
+	}
+}
+
+static void the_size_may_be_smaller(void **state)
+{
+	static const char bytes[] = "1234567\r\n\033[18t\033[9;9Hx\r\n\033[?7l1234567";
+	struct screen s = { .rows = 3, .cols = 5 };
+	struct buf out = { 0 };
+
+	(void)state;
+	screen_feed(&s, bytes, sizeof(bytes) - 1);
+	assert_int_equal(screen_text(&s, &out), 3);
+	assert_string_equal(buf_str(&out), "1234567\n    x\n12347");
+	assert_memory_equal(s.answer, "\033[8;3;5t", 8);
+	screen_clear(&s);
+	assert_int_equal(s.rows, 3);
+	buf_clear(&out);
+}
+
 static void the_oldest_lines_go_and_are_counted(void **state)
 {
 	struct screen s = { 0 };
@@ -199,6 +339,14 @@ int main(void)
 		cmocka_unit_test(text_of_a_full_row_does_not_wrap_before_more_comes),
 		cmocka_unit_test(characters_beyond_ascii_are_kept),
 		cmocka_unit_test(bytes_that_are_no_text_are_replaced),
+		cmocka_unit_test(wide_characters_take_two_columns),
+		cmocka_unit_test(what_joins_a_character_takes_none),
+		cmocka_unit_test(joined_characters_are_bounded),
+		cmocka_unit_test(lines_are_drawn),
+		cmocka_unit_test(modes_are_followed),
+		cmocka_unit_test(only_what_is_seen_is_a_change),
+		cmocka_unit_test(who_writes_next_begins_a_line_of_its_own),
+		cmocka_unit_test(the_size_may_be_smaller),
 		cmocka_unit_test(the_oldest_lines_go_and_are_counted),
 		cmocka_unit_test(questions_of_programs_are_answered),
 	};

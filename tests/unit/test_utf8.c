@@ -55,10 +55,26 @@ static void the_first_bad_byte_is_found_anywhere(void **state)
 	assert_int_equal(utf8_check("", 0), 0);
 }
 
+static void code_points_become_sequences_and_back(void **state)
+{
+	static const uint32_t codes[] = { 0,	 0x41,	 0x7f,	  0x80,	   0x7ff,
+					  0x800, 0xffff, 0x10000, 0x10ffff };
+	char bytes[4];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
+		size_t n = utf8_put(codes[i], bytes);
+
+		assert_int_equal(utf8_sequence(bytes, n), n);
+		assert_int_equal(utf8_code(bytes, n), codes[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(well_formed_sequences_have_their_length),
+		cmocka_unit_test(code_points_become_sequences_and_back),
 		cmocka_unit_test(ill_formed_ones_have_none),
 		cmocka_unit_test(the_first_bad_byte_is_found_anywhere),
 	};

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# shellcheck source=tests/live/lib.sh
+# What the three shells offer behind "ohsandbox", asked of the shells themselves.
+
+# WORDS... as typed; the last one is being completed. What a shell offers goes to `out`.
+offered_by_bash() {
+	run as_me env PATH="$STAGE/bin:$PATH" bash -c '
+		source "$1/completions/ohsandbox"
+		shift
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+		_ohsandbox
+		printf "%s\n" "${COMPREPLY[@]}"' bash "$OHS_SRC" "$@"
+}
+
+# The functions that a real completion calls, saying what they were given.
+offered_by_zsh() {
+	run as_me env PATH="$STAGE/bin:$PATH" zsh -f -c '
+		_describe() { print -rl -- "${(@P)2}"; }
+		_files() { print -r -- "files"; }
+		_normal() { print -r -- "as of ${words[1]}"; }
+		_command_names() { print -r -- "commands"; }
+		compadd() { print -rl -- "$@"; }
+		file=$1/completions/_ohsandbox
+		shift
+		words=("$@") CURRENT=$#
+		source $file' zsh "$OHS_SRC" "$@"
+}
+
+offered_by_fish() {
+	run as_me env PATH="$STAGE/bin:$PATH" HOME="$T" fish --no-config -c '
+		source $argv[1]/completions/ohsandbox.fish
+		complete -C "$argv[2..-1]"' "$OHS_SRC" "$@"
+}
+
+commands_options_and_values() { # SHELL
+	"offered_by_$1" ohsandbox st
+	assert_status 0
+	assert_match "$out" '(^|'$'\n'')start'
+	assert_match "$out" '(^|'$'\n'')stop'
+	"offered_by_$1" ohsandbox run --mem
+	assert_contains "$out" --memory
+	"offered_by_$1" ohsandbox diff --st
+	assert_contains "$out" --stat
+	assert_not_contains "$out" --memory
+	"offered_by_$1" ohsandbox run --net n
+	assert_contains "$out" nat
+	assert_contains "$out" none
+	assert_eq "" "$err"
+}
+
+test_bash_offers_commands_options_and_values() {
+	commands_options_and_values bash
+}
+
+test_zsh_offers_commands_options_and_values() {
+	need cmd zsh
+	commands_options_and_values zsh
+	offered_by_zsh ohsandbox run -- make x
+	assert_eq "as of make" "$out"
+}
+
+test_fish_offers_commands_options_and_values() {
+	need cmd fish
+	commands_options_and_values fish
+}
