@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "sandbox/executor/act.h"
-#include "sandbox/executor/loop.h"
+#include "base/loop.h"
 #include "sandbox/executor/server.h"
 
 /* Each begins an action; dispatch_done() or dispatch_fail() follows, at once or later. */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sandbox/executor/loop.h"
+#include "base/loop.h"
 
 struct actions;
 struct conn;

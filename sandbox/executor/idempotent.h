@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/sha256.h"
-#include "sandbox/executor/conn.h"
+#include "http/conn.h"
 
 enum idempotent_limits {
 	IDEMPOTENT_KEY_MAX = 255,	  /* bytes of a key; 422 beyond */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/json_out.h"
-#include "sandbox/executor/loop.h"
+#include "base/loop.h"
 
 void info_open(struct info *i)
 {

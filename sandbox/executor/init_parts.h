@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "sandbox/ctl.h"
-#include "sandbox/executor/loop.h"
+#include "base/loop.h"
 #include "sandbox/executor/notify.h"
 #include "sandbox/executor/start.h"
 #include "sandbox/executor/sudo_door.h"

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/json_out.h"
-#include "sandbox/executor/conn.h"
+#include "http/conn.h"
 
 static int wrong(unsigned at, const char *key, const char *what, struct err *e)
 {

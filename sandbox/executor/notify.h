@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sandbox/executor/loop.h"
+#include "base/loop.h"
 
 struct init;
 struct listener;

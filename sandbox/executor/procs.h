@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "sandbox/ctl.h"
-#include "sandbox/executor/loop.h"
+#include "base/loop.h"
 
 /* One thing asked for: a process, or a connection. Embedded in what asked; zeroed memory is idle. */
 struct proc {

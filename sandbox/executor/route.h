@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "sandbox/executor/conn.h"
+#include "http/conn.h"
 
 extern const struct route routes[];
 extern const size_t routes_count;

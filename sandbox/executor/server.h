@@ -8,7 +8,7 @@
 #include "sandbox/executor/act.h"
 #include "sandbox/executor/act_ipython.h"
 #include "sandbox/executor/actions.h"
-#include "sandbox/executor/conn.h"
+#include "http/conn.h"
 #include "sandbox/executor/dispatch.h"
 #include "sandbox/executor/feed.h"
 #include "sandbox/executor/idempotent.h"

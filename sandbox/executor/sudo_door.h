@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "sandbox/executor/loop.h"
+#include "base/loop.h"
 #include "sandbox/executor/start.h"
 #include "sandbox/sudo.h"
 

@@ -14,7 +14,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "sandbox/executor/loop.h"
+#include "base/loop.h"
 #include "sandbox/executor/sudo_command.h"
 #include "sandbox/executor/terminal.h"
 

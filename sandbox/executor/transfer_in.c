@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/json_out.h"
-#include "sandbox/executor/multipart.h"
+#include "http/multipart.h"
 #include "sandbox/executor/server.h"
 #include "sandbox/executor/transfer_own.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
-#include "sandbox/executor/conn.h"
+#include "http/conn.h"
 #include "sandbox/executor/procs.h"
 #include "sandbox/executor/transfer.h"
 #include "sandbox/executor/transfer_wire.h"

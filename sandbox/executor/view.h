@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "sandbox/executor/conn.h"
+#include "http/conn.h"
 #include "sandbox/executor/procs.h"
 #include "sandbox/executor/transfer.h"
 

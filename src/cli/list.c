@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "cli/cli.h"
-#include "cli/session_json.h"
+#include "launch/session_json.h"
 #include "session/session.h"
 
 struct list_args {

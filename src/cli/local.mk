@@ -4,7 +4,6 @@ libcli_a_SOURCES =
 libcli_a_SOURCES += src/cli/act.c
 libcli_a_SOURCES += src/cli/clean.c
 libcli_a_SOURCES += src/cli/cli.c src/cli/cli.h
-libcli_a_SOURCES += src/cli/decide.c src/cli/decide.h
 libcli_a_SOURCES += src/cli/doctor.c src/cli/doctor.h
 libcli_a_SOURCES += src/cli/doctor_host.c
 libcli_a_SOURCES += src/cli/doctor_kernel.c
@@ -19,7 +18,6 @@ libcli_a_SOURCES += src/cli/policy.c
 libcli_a_SOURCES += src/cli/report.c src/cli/report.h
 libcli_a_SOURCES += src/cli/run.c
 libcli_a_SOURCES += src/cli/session_args.c src/cli/session_args.h
-libcli_a_SOURCES += src/cli/session_json.c src/cli/session_json.h
 libcli_a_SOURCES += src/cli/start.c
 libcli_a_SOURCES += src/cli/stop.c
 

@@ -5,39 +5,14 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/json_out.h"
 #include "cli/cli.h"
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void report_init(struct report *r)
 {
-	*r = (struct report) { .start_ns = now_ns() };
-	r->last_ns = r->start_ns;
-}
-
-void report_stage(struct report *r, const char *name)
-{
-	uint64_t now = now_ns();
-
-	if (r->n_stages < REPORT_STAGES_MAX)
-		r->stages[r->n_stages++] = (struct stage_time) { name, now - r->last_ns };
-	r->last_ns = now;
-}
-
-void report_stages(struct report *r, const struct stage_time *times, unsigned n)
-{
-	for (unsigned i = 0; i < n && r->n_stages < REPORT_STAGES_MAX; i++)
-		r->stages[r->n_stages++] = times[i];
-	r->last_ns = now_ns();
+	*r = (struct report) { 0 };
+	laps_start(&r->laps);
 }
 
 void report_outcome(struct report *r, const struct outcome *o)
@@ -105,14 +80,14 @@ static void json_figures(const struct report *r, struct json_out *o)
 	struct hit hit[HITS];
 
 	jo_array(o, "stages");
-	for (unsigned i = 0; i < r->n_stages; i++) {
+	for (unsigned i = 0; i < r->laps.n; i++) {
 		jo_object(o, NULL);
-		jo_string(o, "name", r->stages[i].name);
-		jo_real(o, "ms", as_ms(r->stages[i].ns));
+		jo_string(o, "name", r->laps.stages[i].name);
+		jo_real(o, "ms", as_ms(r->laps.stages[i].ns));
 		jo_end_object(o);
 	}
 	jo_end_array(o);
-	jo_real(o, "wall_ms", as_ms(now_ns() - r->start_ns));
+	jo_real(o, "wall_ms", as_ms(laps_whole(&r->laps)));
 	jo_u64(o, "cpu_ms", r->cpu_ms);
 	jo_u64(o, "peak_memory_bytes", r->peak_memory_bytes);
 	jo_array(o, "limits_hit");
@@ -168,8 +143,8 @@ void report_line(const struct report *r, struct buf *out)
 
 void report_times(const struct report *r, struct buf *out)
 {
-	for (unsigned i = 0; i < r->n_stages; i++)
-		buf_printf(out, "ohsandbox: %-8s %9.3f ms\n", r->stages[i].name,
-			   as_ms(r->stages[i].ns));
-	buf_printf(out, "ohsandbox: %-8s %9.3f ms\n", "all", as_ms(now_ns() - r->start_ns));
+	for (unsigned i = 0; i < r->laps.n; i++)
+		buf_printf(out, "ohsandbox: %-8s %9.3f ms\n", r->laps.stages[i].name,
+			   as_ms(r->laps.stages[i].ns));
+	buf_printf(out, "ohsandbox: %-8s %9.3f ms\n", "all", as_ms(laps_whole(&r->laps)));
 }

@@ -12,15 +12,11 @@
 #include "session/cgroup.h"
 #include "session/changes.h"
 
-#define REPORT_STAGES_MAX 40
-
 struct report {
 	char id[13];	    /* "" where it never got that far */
 	bool ran;	    /* a command was started */
 	int status, signal; /* exit status of ours; the command's signal or 0 */
-	struct stage_time stages[REPORT_STAGES_MAX];
-	unsigned n_stages;
-	uint64_t start_ns, last_ns;
+	struct laps laps;
 	uint64_t cpu_ms, peak_memory_bytes;
 	bool hit_memory, hit_pids, hit_cpu, hit_timeout;
 	bool has_changes, kept;
@@ -29,12 +25,6 @@ struct report {
 };
 
 void report_init(struct report *r);
-
-/* The time since the last stage was `name`'s. */
-void report_stage(struct report *r, const char *name);
-
-/* The stages of a start, timed on their own. */
-void report_stages(struct report *r, const struct stage_time *times, unsigned n);
 
 /* Exit status and signal from how it ended. */
 void report_outcome(struct report *r, const struct outcome *o);

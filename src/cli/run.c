@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/cli.h"
-#include "cli/decide.h"
+#include "launch/decide.h"
 #include "cli/report.h"
 #include "cli/session_args.h"
 #include "launch/lifecycle.h"
@@ -155,11 +155,11 @@ static int take_stock(struct run *run, struct err *e)
 	r->hit_memory = u.hit_memory;
 	r->hit_pids = u.hit_pids;
 	r->hit_cpu = u.hit_cpu;
-	report_stage(r, "usage");
+	lap(&r->laps, "usage");
 	if (changes_count(s, &r->changes, e) < 0)
 		return err_wrap(e, "what changed");
 	r->has_changes = true;
-	report_stage(r, "changes");
+	lap(&r->laps, "changes");
 	return 0;
 }
 
@@ -176,7 +176,7 @@ static int end(struct run *run, struct err *e)
 		cgroup_shed(&s->record);
 	if (supervise_end(&run->launch, &run->relay, r < 0 ? &later : e) < 0 && r == 0)
 		r = -e->code;
-	report_stage(&run->report, "end");
+	lap(&run->report.laps, "end");
 	if (!ended && take_stock(run, r < 0 ? &later : e) < 0 && r == 0)
 		r = -e->code;
 	return r;
@@ -191,7 +191,7 @@ static int watch(struct run *run, struct err *e)
 	note_left_out(run);
 	r = supervise(&run->launch, &run->relay, run->launch.signals,
 		      timeout == LIMIT_NONE ? 0 : timeout, &run->outcome, e);
-	report_stage(&run->report, "command");
+	lap(&run->report.laps, "command");
 	report_outcome(&run->report, &run->outcome);
 	if (run->outcome.not_started)
 		explain(run);
@@ -202,7 +202,7 @@ static int watch(struct run *run, struct err *e)
 
 static int bring_up(struct run *run, struct err *e)
 {
-	run->state = decision_state(&run->decision, &run->report, e);
+	run->state = decision_state(&run->decision, &run->report.laps, e);
 	if (run->state < 0)
 		return run->state;
 	launch_init(&run->launch, run->state, run->decision.plan);
@@ -214,7 +214,7 @@ static int bring_up(struct run *run, struct err *e)
 		return -e->code;
 	close_session_ends(run);
 	memcpy(run->report.id, run->launch.session->record.id, sizeof(run->report.id));
-	report_stages(&run->report, run->launch.times, run->launch.n_times);
+	laps_add(&run->report.laps, run->launch.times, run->launch.n_times);
 	return 0;
 }
 
@@ -231,7 +231,7 @@ static int live(struct run *run, struct err *e)
 	if (lifecycle_down(run->launch.session, !run->report.kept, r < 0 ? &later : e) < 0 &&
 	    r == 0)
 		r = -e->code;
-	report_stage(&run->report, "down");
+	lap(&run->report.laps, "down");
 	supervise_drain(&run->relay, run->launch.signals, &run->outcome);
 	if (run->relay.failed.code && r == 0) {
 		*e = run->relay.failed;
@@ -314,7 +314,7 @@ static int run_all(struct run *run, char **argv, struct err *e)
 		return err_code(e, EINVAL,
 				"run: a command is missing ('ohsandbox run --help' says more)");
 	if (strv_extend(&run->args.request.argv, argv, e) < 0 ||
-	    decide(&run->args, &run->report, &run->decision, e) < 0)
+	    session_args_decide(&run->args, &run->report.laps, &run->decision, e) < 0)
 		return -e->code;
 	if (run->args.dry_run)
 		return 1;

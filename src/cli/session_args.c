@@ -296,7 +296,8 @@ static int plain_directory(struct request *r, const char *path, struct err *e)
 	return r->path && r->subdir ? 0 : -e->code;
 }
 
-int session_args_workspace(struct session_args *a, struct err *e)
+/* The workspace: what was named, else the repository around the current directory. */
+static int find_workspace(struct session_args *a, struct err *e)
 {
 	struct request *r = &a->request;
 	char here[PATH_MAX];
@@ -320,6 +321,15 @@ int session_args_workspace(struct session_args *a, struct err *e)
 	if (!getcwd(here, sizeof(here)))
 		return err_errno(e, "the current directory");
 	return repository_around(r, here, e);
+}
+
+int session_args_decide(struct session_args *a, struct laps *laps, struct decision *d,
+			struct err *e)
+{
+	if (find_workspace(a, e) < 0)
+		return -e->code;
+	lap(laps, "request");
+	return decide(&a->request, a->policy, laps, d, e);
 }
 
 void session_args_clear(struct session_args *a)

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "cli/options.h"
+#include "launch/decide.h"
 #include "plan/plan.h"
 
 struct session_args {
@@ -87,6 +88,8 @@ int session_take_env_file(void *into, const char *value, struct err *e);
 
 void session_args_init(struct session_args *a);
 
-/* The workspace: what was named, else the repository around the current directory. */
-must_check int session_args_workspace(struct session_args *a, struct err *e);
+
+/* The plan for what the caller wants, by what he said and where he stands. Changes nothing. */
+must_check int session_args_decide(struct session_args *a, struct laps *laps, struct decision *d,
+				   struct err *e);
 void session_args_clear(struct session_args *a);

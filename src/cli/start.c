@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* start.c - `ohsandbox start`: a session that stays, reached by its executor. */
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "cli/cli.h"
-#include "cli/decide.h"
+#include "launch/decide.h"
 #include "cli/report.h"
 #include "cli/session_args.h"
-#include "cli/session_json.h"
-#include "launch/client.h"
-#include "launch/lifecycle.h"
-#include "launch/net.h"
-#include "launch/supervise.h"
-
-#define READY_MS 30000
-#define ENDING_MS 1000 /* from the end of the one to that of the other */
+#include "launch/session_json.h"
+#include "launch/start.h"
 
 static const struct opt options[] = {
 	SESSION_OPTIONS,
@@ -34,77 +25,15 @@ struct start {
 	int state;
 };
 
-/* It is ready when it answers, not when it says so: a request to the listener that the caller will
- * use waits in its queue until the server is there. */
-static int ask_alive(const struct record *r, struct err *e)
-{
-	const struct client_request alive = { .method = "GET",
-					      .path = "/alive",
-					      .timeout_ms = READY_MS };
-	autoclose int fd = client_connect(INADDR_LOOPBACK, r->host_port, READY_MS, e);
-	autobuf struct buf body = { 0 };
-	bool again;
-	int status;
-
-	if (fd < 0)
-		return fd;
-	status = client_exchange(fd, &alive, &body, &again, e);
-	if (status >= 0 && status != 200)
-		return err_code(e, EPROTO, "/alive answers %d", status);
-	return status < 0 ? status : 0;
-}
-
-/* An executor that ends closes what it listened on, and its socket to us. */
-static int wait_until_alive(struct launch *l, struct err *e)
-{
-	struct pollfd ctl = { .fd = l->ctl };
-
-	launch_leave_listeners(l);
-	if (ask_alive(&l->session->record, e) == 0)
-		return 0;
-	if (poll(&ctl, 1, ENDING_MS) > 0 && (ctl.revents & POLLHUP))
-		return supervise_no_word(e);
-	return err_wrap(e, "the session's executor");
-}
-
-/* A signal that came meanwhile says that nobody wants the session any more. */
-static bool is_cancelled(const struct start *s)
-{
-	struct pollfd p = { .fd = s->launch.signals, .events = POLLIN };
-
-	return poll(&p, 1, 0) > 0;
-}
-
 static int bring_up(struct start *s, struct err *e)
 {
-	struct launch *l = &s->launch;
-	struct err later = { 0 };
-	int r;
-
-	s->state = decision_state(&s->decision, &s->report, e);
+	s->state = decision_state(&s->decision, &s->report.laps, e);
 	if (s->state < 0)
 		return s->state;
-	launch_init(l, s->state, s->decision.plan);
-	l->stays = true;
+	launch_init(&s->launch, s->state, s->decision.plan);
 	if (!s->args.quiet)
 		decision_warn(&s->decision);
-	if (lifecycle_up(l, e) < 0)
-		return -e->code;
-	report_stages(&s->report, l->times, l->n_times);
-	r = wait_until_alive(l, e);
-	report_stage(&s->report, "alive");
-	/* The address printed must answer at once, too: the link comes into use a moment after it is up. */
-	if (r == 0)
-		r = net_settle(&l->session->record, e);
-	if (r == 0 && is_cancelled(s))
-		r = err_code(e, EINTR, "interrupted");
-	if (r == 0)
-		r = session_hand_over(l->session, e);
-	if (r == 0)
-		return 0;
-	if (lifecycle_down(l->session, true, &later) < 0)
-		log_error("%s", later.text);
-	return -e->code;
+	return start_session(&s->launch, &s->report.laps, e);
 }
 
 static int show(const struct start *s)
@@ -127,7 +56,7 @@ static int start_all(struct start *s, struct err *e)
 	struct err later = { 0 };
 	int status;
 
-	if (decide(&s->args, &s->report, &s->decision, e) < 0)
+	if (session_args_decide(&s->args, &s->report.laps, &s->decision, e) < 0)
 		return cli_fail(s->command, e);
 	if (s->args.dry_run) {
 		autobuf struct buf out = { 0 };

@@ -4,9 +4,8 @@
 
 #include "base/log.h"
 #include "cli/cli.h"
-#include "launch/lifecycle.h"
+#include "launch/stop.h"
 #include "plan/strv.h"
-#include "session/remove.h"
 #include "session/session.h"
 
 struct stop_args {
@@ -20,33 +19,6 @@ static const struct opt options[] = {
 	{ .kind = OPT_END },
 };
 
-/* Its processes end first: who holds its lock (init, or a supervisor that then takes it down
- * itself) lets go, and what is left is ours. */
-static int end(struct session *s, bool keep, struct err *e)
-{
-	if (keep && !s->record.keep && session_note(s, e, "keep") < 0)
-		return -e->code;
-	if (lifecycle_kill(&s->record, e) < 0 || session_lock(s, true, e) < 0)
-		return -e->code;
-	if (!session_exists(s))
-		return 0;
-	if (lifecycle_down(s, !keep, e) < 0)
-		return -e->code;
-	return keep ? layers_keep(s, e) : 0;
-}
-
-static int stop_one(int state, const char *id, bool keep, struct err *e)
-{
-	struct session *s = NULL;
-	int r;
-
-	if (session_open(state, id, false, &s, e) < 0)
-		return -e->code;
-	r = end(s, keep, e);
-	session_close(s);
-	return r;
-}
-
 static int add_id(const char *id, void *arg, struct err *e)
 {
 	return strv_add(arg, id, e);
@@ -59,7 +31,7 @@ static int stop_all(int state, char *const *ids, bool keep)
 	for (; ids && *ids; ids++) {
 		struct err e = { 0 };
 
-		if (stop_one(state, *ids, keep, &e) == 0)
+		if (stop_session(state, *ids, keep, &e) == 0)
 			continue;
 		log_error("%s", e.text);
 		status = EXIT_FAILED;

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "launch/laps.h"
 #include "launch/listen.h"
 #include "launch/netns.h"
 #include "plan/plan.h"
@@ -23,11 +24,6 @@
 
 #define LIFECYCLE_STAGES_MAX 20
 #define LIFECYCLE_PUBLISH_MAX 8
-
-struct stage_time {
-	const char *name;
-	uint64_t ns;
-};
 
 /* A session on its way up, and what its supervisor holds of it. */
 struct launch {

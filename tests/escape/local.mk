@@ -18,7 +18,7 @@ tests_escape_knock_LDFLAGS = $(PLAIN_LDFLAGS) $(PLAIN_LINK)
 check_PROGRAMS += tests/escape/obey tests/escape/obey_uncaged
 tests_escape_obey_SOURCES = sandbox/executor/main.c tests/escape/obey.c
 tests_escape_obey_LDFLAGS = $(AM_LDFLAGS) $(EXECUTOR_LINK)
-tests_escape_obey_LDADD = libexecutor.a libctl.a libbase.a $(EXECUTOR_LIBS)
+tests_escape_obey_LDADD = libexecutor.a libctl.a libhttp.a libbase.a $(EXECUTOR_LIBS)
 tests_escape_obey_uncaged_SOURCES = $(tests_escape_obey_SOURCES)
 tests_escape_obey_uncaged_LDFLAGS = $(tests_escape_obey_LDFLAGS) -Wl,--wrap=cage_server
 tests_escape_obey_uncaged_LDADD = $(tests_escape_obey_LDADD)

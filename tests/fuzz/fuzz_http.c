@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sandbox/executor/http.h"
+#include "http/http.h"
 
 #define CHECK(ok)                         \
 	do {                              \
@@ -53,13 +53,13 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 
 	CHECK(bytes);
 	memcpy(bytes, data, size);
-	n = http_head(bytes, size, &r);
+	n = http_head(bytes, size, HTTP_KEY_SESSION, &r);
 	CHECK(n <= (long)size);
 	if (n > 0) {
 		lies_within(r.method, bytes, (size_t)n);
 		lies_within(r.path, bytes, (size_t)n);
 		lies_within(r.query, bytes, (size_t)n);
-		lies_within(r.session_key, bytes, (size_t)n);
+		lies_within(r.key, bytes, (size_t)n);
 		lies_within(r.content_type, bytes, (size_t)n);
 		CHECK(r.path.len && r.path.at[0] == '/' && r.method.len);
 		CHECK(!r.chunked || !r.length);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sandbox/executor/multipart.h"
+#include "http/multipart.h"
 
 #define CHECK(ok)                         \
 	do {                              \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/executor/conn.h"
+#include "http/conn.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

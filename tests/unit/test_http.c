@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/executor/http.h"
+#include "http/http.h"
 
 #include "unit.h"
 
@@ -11,7 +11,7 @@ static long head(const char *text, struct http_request *r)
 
 	assert_true(len < sizeof(bytes));
 	memcpy(bytes, text, len);
-	return http_head(bytes, len, r);
+	return http_head(bytes, len, HTTP_KEY_SESSION, r);
 }
 
 static void a_plain_request_is_understood(void **state)
@@ -26,7 +26,7 @@ static void a_plain_request_is_understood(void **state)
 	assert_true(http_text_is(r.method, "POST"));
 	assert_true(http_text_is(r.path, "/execute_action"));
 	assert_true(http_text_is(r.query, "a=b"));
-	assert_true(http_text_is(r.session_key, "key"));
+	assert_true(http_text_is(r.key, "key"));
 	assert_true(http_text_is(r.content_type, "application/json"));
 	assert_int_equal(r.length, 12);
 	assert_true(r.keep_alive);
@@ -65,7 +65,7 @@ static void a_head_that_has_not_ended_is_waited_for(void **state)
 	(void)state;
 	for (size_t n = 0; n < sizeof(text) - 1; n++) {
 		memcpy(part, text, n);
-		assert_int_equal(http_head(part, n, &r), 0);
+		assert_int_equal(http_head(part, n, HTTP_KEY_SESSION, &r), 0);
 	}
 }
 
@@ -136,7 +136,7 @@ static void a_nul_is_refused_wherever_it_stands(void **state)
 	for (size_t at = 0; at < sizeof(text) - 1; at++) {
 		memcpy(bytes, text, sizeof(text));
 		bytes[at] = '\0';
-		assert_true(http_head(bytes, sizeof(text) - 1, &r) <= 0);
+		assert_true(http_head(bytes, sizeof(text) - 1, HTTP_KEY_SESSION, &r) <= 0);
 	}
 }
 
@@ -146,9 +146,22 @@ static void the_control_planes_key_is_wiped_where_it_stands(void **state)
 	struct http_request r;
 
 	(void)state;
-	assert_true(http_head(bytes, sizeof(bytes) - 1, &r) > 0);
+	assert_true(http_head(bytes, sizeof(bytes) - 1, HTTP_KEY_SESSION, &r) > 0);
 	assert_null(memmem(bytes, sizeof(bytes), "secret", 6));
-	assert_null(r.session_key.at);
+	assert_null(r.key.at);
+}
+
+static void the_control_plane_wipes_a_sessions_key_and_reads_its_own(void **state)
+{
+	char bytes[] = "GET / HTTP/1.1\r\nHost: x\r\nX-Session-API-Key: secret\r\n"
+		       "X-API-Key: mine\r\nOrigin: http://x\r\n\r\n";
+	struct http_request r;
+
+	(void)state;
+	assert_true(http_head(bytes, sizeof(bytes) - 1, HTTP_KEY_CONTROL, &r) > 0);
+	assert_null(memmem(bytes, sizeof(bytes), "secret", 6));
+	assert_true(http_text_is(r.key, "mine"));
+	assert_true(r.has_origin);
 }
 
 static void two_session_keys_are_no_key(void **state)
@@ -159,7 +172,7 @@ static void two_session_keys_are_no_key(void **state)
 	assert_true(
 		head("GET / HTTP/1.1\r\nHost: x\r\nX-Session-API-Key: a\r\nX-Session-API-Key: a\r\n\r\n",
 		     &r) > 0);
-	assert_int_equal(r.session_key.len, 0);
+	assert_int_equal(r.key.len, 0);
 }
 
 static void a_head_beyond_its_limits_is_refused(void **state)
@@ -171,13 +184,13 @@ static void a_head_beyond_its_limits_is_refused(void **state)
 	(void)state;
 	memset(big, 'a', 2 * HTTP_HEAD_MAX);
 	memcpy(big, "GET /", 5);
-	assert_int_equal(http_head(big, HTTP_HEAD_MAX - 1, &r), 0);
-	assert_int_equal(http_head(big, HTTP_HEAD_MAX, &r), -431);
+	assert_int_equal(http_head(big, HTTP_HEAD_MAX - 1, HTTP_KEY_SESSION, &r), 0);
+	assert_int_equal(http_head(big, HTTP_HEAD_MAX, HTTP_KEY_SESSION, &r), -431);
 	n = (size_t)sprintf(big, "GET / HTTP/1.1\r\nHost: x\r\n");
 	for (int i = 0; i < HTTP_HEADERS_MAX; i++)
 		n += (size_t)sprintf(big + n, "a: b\r\n");
 	n += (size_t)sprintf(big + n, "\r\n");
-	assert_int_equal(http_head(big, n, &r), -431);
+	assert_int_equal(http_head(big, n, HTTP_KEY_SESSION, &r), -431);
 	free(big);
 }
 
@@ -284,6 +297,7 @@ int main(void)
 		cmocka_unit_test(what_could_be_read_in_two_ways_is_refused),
 		cmocka_unit_test(a_nul_is_refused_wherever_it_stands),
 		cmocka_unit_test(the_control_planes_key_is_wiped_where_it_stands),
+		cmocka_unit_test(the_control_plane_wipes_a_sessions_key_and_reads_its_own),
 		cmocka_unit_test(two_session_keys_are_no_key),
 		cmocka_unit_test(a_head_beyond_its_limits_is_refused),
 		cmocka_unit_test(chunks_come_whole_whatever_the_pieces),

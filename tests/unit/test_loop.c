@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/executor/loop.h"
+#include "base/loop.h"
 
 #include "unit.h"
 

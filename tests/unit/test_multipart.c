@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/executor/multipart.h"
+#include "http/multipart.h"
 
 #include "unit.h"
 

@@ -87,7 +87,7 @@ static void the_object_holds_every_key_whatever_happened(void **state)
 
 	(void)state;
 	report_init(&r);
-	report_stage(&r, "one");
+	lap(&r.laps, "one");
 	(void)err_code(&r.error, EINVAL, "a \"quoted\" reason");
 	report_json(&r, &out);
 	assert_ok(json_parse(buf_str(&out), out.len, &limits, &doc, &e));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* loop.c - see loop.h. */
-#include "sandbox/executor/loop.h"
+#include "base/loop.h"
 
 #include <limits.h>
 #include <time.h>

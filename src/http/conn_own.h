@@ -3,7 +3,7 @@
  * conn_out.c (replies). Nobody else includes it. */
 #pragma once
 
-#include "sandbox/executor/conn.h"
+#include "http/conn.h"
 
 enum conn_own_limits {
 	CONN_IN_BYTES = 2 * HTTP_HEAD_MAX, /* a head, which stays while it is answered, and more */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* http.c - see http.h. */
-#include "sandbox/executor/http.h"
+#include "http/http.h"
 
 #include <string.h>
 #include <strings.h>
@@ -8,6 +8,7 @@
 /* Where the parser stands; `status` is set once, by what is refused first. */
 struct head {
 	char *at, *end;
+	enum http_key ours;
 	struct http_request *r;
 	unsigned hosts, lengths, encodings, keys;
 	bool says_close, says_keep_alive;
@@ -196,12 +197,32 @@ static void on_expect(struct head *h, struct http_text value)
 		(void)refuse(h, 417);
 }
 
-static void on_session_key(struct head *h, struct http_text value)
+static void on_key(struct head *h, enum http_key whose, struct http_text value)
 {
+	if (h->ours != whose) {
+		explicit_bzero((char *)(uintptr_t)value.at, value.len);
+		return;
+	}
 	/* Two keys are no key: which one is meant would be a guess. */
 	if (h->keys++)
 		value.len = 0;
-	h->r->session_key = value;
+	h->r->key = value;
+}
+
+static void on_session_key(struct head *h, struct http_text value)
+{
+	on_key(h, HTTP_KEY_SESSION, value);
+}
+
+static void on_control_key(struct head *h, struct http_text value)
+{
+	on_key(h, HTTP_KEY_CONTROL, value);
+}
+
+static void on_origin(struct head *h, struct http_text value)
+{
+	(void)value;
+	h->r->has_origin = true;
 }
 
 static void on_content_type(struct head *h, struct http_text value)
@@ -214,12 +235,6 @@ static void on_idempotency_key(struct head *h, struct http_text value)
 	if (h->r->idempotency_key.at)
 		(void)refuse(h, 400);
 	h->r->idempotency_key = value;
-}
-
-static void on_control_key(struct head *h, struct http_text value)
-{
-	(void)h;
-	explicit_bzero((char *)(uintptr_t)value.at, value.len);
 }
 
 static const struct {
@@ -235,6 +250,7 @@ static const struct {
 	{ "content-type", on_content_type },
 	{ "idempotency-key", on_idempotency_key },
 	{ "x-api-key", on_control_key },
+	{ "origin", on_origin },
 };
 
 static bool is_value_byte(unsigned char c)
@@ -316,10 +332,10 @@ static long parse(struct head *h, const char *start)
 	return h->status ? -h->status : h->at + 2 - start;
 }
 
-long http_head(char *bytes, size_t len, struct http_request *r)
+long http_head(char *bytes, size_t len, enum http_key ours, struct http_request *r)
 {
 	char *found = memmem(bytes, len, "\r\n\r\n", 4);
-	struct head h = { .at = bytes, .r = r };
+	struct head h = { .at = bytes, .ours = ours, .r = r };
 
 	if (!found)
 		return len >= HTTP_HEAD_MAX ? -431 : 0;

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sandbox/executor/conn_own.h"
+#include "http/conn_own.h"
 
 const struct http_request *conn_request(const struct conn *c)
 {
@@ -109,6 +109,8 @@ static void choose_route(struct conn *c)
 {
 	const struct conns *cs = c->all;
 	const struct route *there = NULL;
+	const char *why = NULL;
+	int refusal;
 
 	for (size_t i = 0; i < cs->n_routes; i++) {
 		if (!http_path_fits(c->request.path, cs->routes[i].path, &c->segment))
@@ -117,7 +119,10 @@ static void choose_route(struct conn *c)
 		if (http_text_is(c->request.method, there->method))
 			break;
 	}
-	if ((!there || !there->open) && cs->key && !key_is_right(cs->key, c->request.session_key)) {
+	refusal = cs->admit ? cs->admit(cs->server, &c->request, &why) : 0;
+	if (refusal) {
+		refuse(c, refusal, why);
+	} else if ((!there || !there->open) && cs->key && !key_is_right(cs->key, c->request.key)) {
 		refuse(c, 403, "Invalid API Key");
 	} else if (!there) {
 		refuse(c, 404, "Not Found");
@@ -353,7 +358,7 @@ static void begin(struct conn *c)
 
 static bool take_head(struct conn *c)
 {
-	long n = http_head(c->in, c->in_len, &c->request);
+	long n = http_head(c->in, c->in_len, c->all->key_kind, &c->request);
 
 	if (n == 0)
 		return false;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "sandbox/executor/http.h"
+#include "http/http.h"
 
 enum multipart_limits {
 	MULTIPART_BOUNDARY_MAX = 70, /* as RFC 2046 has it */

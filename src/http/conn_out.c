@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/json_out.h"
-#include "sandbox/executor/conn_own.h"
+#include "http/conn_own.h"
 
 static void shut(struct conn *c, int how)
 {

@@ -7,10 +7,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "sandbox/executor/http.h"
-#include "sandbox/executor/loop.h"
+#include "base/loop.h"
+#include "http/http.h"
 
-struct server;
+struct server; /* whoever answers: each program has its own */
 struct conn;
 
 enum conn_limits {
@@ -42,6 +42,10 @@ struct conns {
 	struct server *server;
 	struct loop *loop;
 	const char *key; /* NULL: nobody needs one */
+	enum http_key key_kind;
+	/* NULL, or whether a request may be heard at all, before its key is looked at: 0, or the status
+	 * that refuses it, with *why. */
+	int (*admit)(struct server *s, const struct http_request *r, const char **why);
 	const struct route *routes;
 	size_t n_routes;
 	struct conn *first;

@@ -27,16 +27,22 @@ struct http_text {
 
 struct http_request {
 	struct http_text method, path, query; /* the query without its "?" */
-	struct http_text host, session_key, content_type, idempotency_key;
+	struct http_text host, key, content_type, idempotency_key;
+	bool has_origin; /* a page of a browser's asks */
 	bool one_dot_zero, keep_alive, expects_continue, chunked;
 	uint64_t length; /* of the body, unless chunked */
 };
 
+/* Two keys are about, and clients send each to whom the other belongs. */
+enum http_key {
+	HTTP_KEY_SESSION, /* X-Session-API-Key */
+	HTTP_KEY_CONTROL, /* X-API-Key */
+};
+
 /* Parse the head at the start of `bytes`. Returns its length with *r filled, 0 while the end of
- * the head has not come, or a negative HTTP status. The value of X-API-Key, which is a key of
- * the control plane and none of ours, is overwritten where it stands; after a refusal the caller
- * overwrites all of the bytes. */
-must_check long http_head(char *bytes, size_t len, struct http_request *r);
+ * the head has not come, or a negative HTTP status. The value of the key that is not `ours` is
+ * overwritten where it stands, unread; after a refusal the caller overwrites all of the bytes. */
+must_check long http_head(char *bytes, size_t len, enum http_key ours, struct http_request *r);
 
 /* A chunked body on its way. Zeroed memory is its start. */
 struct http_chunks {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* multipart.c - see multipart.h. */
-#include "sandbox/executor/multipart.h"
+#include "http/multipart.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* session_json.c - see session_json.h. */
-#include "cli/session_json.h"
+#include "launch/session_json.h"
 
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sandbox/executor/conn_own.h"
+#include "http/conn_own.h"
 
 static void accept_again(struct conns *cs)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* decide.c - see decide.h. */
-#include "cli/decide.h"
+#include "launch/decide.h"
 
 #include <stdlib.h>
 
@@ -10,21 +10,19 @@
 
 #define POLICY_DEFAULT "default"
 
-int decide(struct session_args *a, struct report *r, struct decision *d, struct err *e)
+int decide(struct request *q, const char *policy, struct laps *laps, struct decision *d,
+	   struct err *e)
 {
-	if (session_args_workspace(a, e) < 0)
+	if (policy_load(policy ? policy : POLICY_DEFAULT, &d->policy, e) < 0)
 		return -e->code;
-	report_stage(r, "request");
-	if (policy_load(a->policy ? a->policy : POLICY_DEFAULT, &d->policy, e) < 0)
-		return -e->code;
-	report_stage(r, "policy");
+	lap(laps, "policy");
 	if (state_default_path(&d->state_path, e) < 0 || host_probe(d->state_path, &d->host, e) < 0)
 		return -e->code;
-	report_stage(r, "host");
-	if (request_resolve(&a->request, d->policy, d->host, e) < 0 ||
-	    plan_make(&a->request, d->policy, d->host, &d->plan, e) < 0)
+	lap(laps, "host");
+	if (request_resolve(q, d->policy, d->host, e) < 0 ||
+	    plan_make(q, d->policy, d->host, &d->plan, e) < 0)
 		return -e->code;
-	report_stage(r, "plan");
+	lap(laps, "plan");
 	return 0;
 }
 
@@ -37,7 +35,7 @@ void decision_clear(struct decision *d)
 	*d = (struct decision) { 0 };
 }
 
-int decision_state(const struct decision *d, struct report *r, struct err *e)
+int decision_state(const struct decision *d, struct laps *laps, struct err *e)
 {
 	autoclose int state = state_open(d->state_path, e);
 
@@ -45,7 +43,7 @@ int decision_state(const struct decision *d, struct report *r, struct err *e)
 		return state;
 	if (lifecycle_sweep(state, e) < 0)
 		return err_wrap(e, "taking down what a dead session left");
-	report_stage(r, "sweep");
+	lap(laps, "sweep");
 	return take_fd(&state);
 }
 

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* start.c - see start.h. */
+#include "launch/start.h"
+
+#include <netinet/in.h>
+#include <poll.h>
+
+#include "base/log.h"
+#include "launch/client.h"
+#include "launch/net.h"
+#include "launch/supervise.h"
+
+#define READY_MS 30000
+#define ENDING_MS 1000 /* from the end of the one to that of the other */
+
+/* It is ready when it answers, not when it says so: a request to the listener that the caller will
+ * use waits in its queue until the server is there. */
+static int ask_alive(const struct record *r, struct err *e)
+{
+	const struct client_request alive = { .method = "GET",
+					      .path = "/alive",
+					      .timeout_ms = READY_MS };
+	autoclose int fd = client_connect(INADDR_LOOPBACK, r->host_port, READY_MS, e);
+	autobuf struct buf body = { 0 };
+	bool again;
+	int status;
+
+	if (fd < 0)
+		return fd;
+	status = client_exchange(fd, &alive, &body, &again, e);
+	if (status >= 0 && status != 200)
+		return err_code(e, EPROTO, "/alive answers %d", status);
+	return status < 0 ? status : 0;
+}
+
+/* An executor that ends closes what it listened on, and its socket to us. */
+static int wait_until_alive(struct launch *l, struct err *e)
+{
+	struct pollfd ctl = { .fd = l->ctl };
+
+	launch_leave_listeners(l);
+	if (ask_alive(&l->session->record, e) == 0)
+		return 0;
+	if (poll(&ctl, 1, ENDING_MS) > 0 && (ctl.revents & POLLHUP))
+		return supervise_no_word(e);
+	return err_wrap(e, "the session's executor");
+}
+
+/* A signal that came meanwhile says that nobody wants the session any more. */
+static bool is_cancelled(const struct launch *l)
+{
+	struct pollfd p = { .fd = l->signals, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+int start_session(struct launch *l, struct laps *laps, struct err *e)
+{
+	struct err later = { 0 };
+	int r;
+
+	l->stays = true;
+	if (lifecycle_up(l, e) < 0)
+		return -e->code;
+	laps_add(laps, l->times, l->n_times);
+	r = wait_until_alive(l, e);
+	lap(laps, "alive");
+	/* The address printed must answer at once, too: the link comes into use a moment after it is up. */
+	if (r == 0)
+		r = net_settle(&l->session->record, e);
+	if (r == 0 && is_cancelled(l))
+		r = err_code(e, EINTR, "interrupted");
+	if (r == 0)
+		r = session_hand_over(l->session, e);
+	if (r == 0)
+		return 0;
+	if (lifecycle_down(l->session, true, &later) < 0)
+		log_error("%s", later.text);
+	return -e->code;
+}
