@@ -4,6 +4,7 @@ libbase_a_SOURCES =
 libbase_a_SOURCES += src/base/auto.h
 libbase_a_SOURCES += src/base/buf.c src/base/buf.h
 libbase_a_SOURCES += src/base/err.c src/base/err.h
+libbase_a_SOURCES += src/base/escape.c src/base/escape.h
 libbase_a_SOURCES += src/base/fs.c src/base/fs.h
 libbase_a_SOURCES += src/base/fs_remove.c
 libbase_a_SOURCES += src/base/io.c src/base/io.h

@@ -13,6 +13,7 @@ liblaunch_a_SOURCES += src/launch/decide.c src/launch/decide.h
 liblaunch_a_SOURCES += src/launch/laps.c src/launch/laps.h
 liblaunch_a_SOURCES += src/launch/lifecycle.c src/launch/lifecycle.h
 liblaunch_a_SOURCES += src/launch/listen.c src/launch/listen.h
+liblaunch_a_SOURCES += src/launch/pause.h
 liblaunch_a_SOURCES += src/launch/powers.c src/launch/powers.h
 liblaunch_a_SOURCES += src/launch/pump.c src/launch/pump.h
 liblaunch_a_SOURCES += src/launch/relay.c src/launch/relay.h

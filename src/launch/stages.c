@@ -106,7 +106,8 @@ static int describe(struct launch *l, struct record *r, struct err *e)
 	    copy_text(&r->path, q->path, e) < 0 || copy_text(&r->subdir, q->subdir, e) < 0 ||
 	    copy_text(&r->rev, q->rev, e) < 0 || copy_text(&r->policy, p->policy->name, e) < 0 ||
 	    copy_text(&r->policy_digest, p->policy->digest, e) < 0 ||
-	    copy_text(&r->user, p->user.name, e) < 0)
+	    copy_text(&r->user, p->user.name, e) < 0 || copy_text(&r->name, q->name, e) < 0 ||
+	    copy_text(&r->label, q->label, e) < 0)
 		return -e->code;
 	if (q->argv && strv_extend(&r->command, q->argv, e) < 0)
 		return -e->code;

@@ -44,11 +44,21 @@ struct request {
 	unsigned n_publish;
 	bool tty, keep, ends_with_us;
 	char *term;
+	char *name;    /* what the caller calls the session; see request_name_ok() */
+	char *label;   /* JSON of the caller's that the session keeps for it, unread */
+	bool persists; /* the session is paused, not over, when its processes end by themselves */
 	/* Filled by request_resolve(); `mounts` then holds the policy's and the toolchains' too. */
 	bool resolved;
 	char **toolchain_path; /* PATH entries */
 	char **host_env; /* "K=V" out of the caller's environment: what the policy passes, TZ */
 };
+
+#define REQUEST_NAME_MAX 64u
+#define REQUEST_LABEL_MAX (64u << 10)
+
+/* May a session be called so? 1 to 64 letters, digits, '.', '_' and '-'; none that is a directory's
+ * own name, begins an option, or looks like a whole id. */
+bool request_name_ok(const char *name);
 
 /* Find out what a decision needs of the file system and of the caller's environment: --dir and
  * every mount's source are looked at and refused by name, toolchains and certificate bundles

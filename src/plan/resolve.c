@@ -14,6 +14,7 @@
 #include "plan/toolchain.h"
 
 #define BUNDLE_BYTES_MAX (8 << 20)
+#define ID_DIGITS 12
 
 static void mount_clear(struct policy_mount *mount)
 {
@@ -234,6 +235,17 @@ int request_resolve(struct request *r, const struct policy *p, const struct host
 	return 0;
 }
 
+bool request_name_ok(const char *name)
+{
+	static const char allowed[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+	size_t len = strlen(name);
+
+	return len >= 1 && len <= REQUEST_NAME_MAX && strspn(name, allowed) == len &&
+	       !str_eq(name, ".") && !str_eq(name, "..") && name[0] != '-' &&
+	       (len != ID_DIGITS || strspn(name, "0123456789abcdef") != len);
+}
+
 void request_clear(struct request *r)
 {
 	for (unsigned i = 0; i < r->n_mounts; i++)
@@ -251,6 +263,8 @@ void request_clear(struct request *r)
 	free(r->user);
 	free(r->hostname);
 	free(r->term);
+	free(r->name);
+	free(r->label);
 	strv_free(r->toolchain_path);
 	strv_free(r->host_env);
 	*r = (struct request) { .net = -1 };

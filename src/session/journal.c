@@ -82,12 +82,41 @@ static int on_workspace_layer(struct record *r, const char *value, struct err *e
 	return append_layer(&r->layers_workspace, value, e);
 }
 
+static int stands_alone(const char *word, const char *value, struct err *e)
+{
+	return *value ? err_code(e, EINVAL, "'%s' stands alone", word) : 0;
+}
+
 static int on_keep(struct record *r, const char *value, struct err *e)
 {
-	if (*value)
-		return err_code(e, EINVAL, "'keep' stands alone");
 	r->keep = true;
-	return 0;
+	return stands_alone("keep", value, e);
+}
+
+static int on_persists(struct record *r, const char *value, struct err *e)
+{
+	r->persists = true;
+	return stands_alone("persists", value, e);
+}
+
+static int on_paused(struct record *r, const char *value, struct err *e)
+{
+	if (!record_pause_ok(value))
+		return err_code(e, EINVAL, "'paused' is " RECORD_FROZEN " or " RECORD_ON_DISK);
+	return set_text(&r->paused, value, e);
+}
+
+static int on_resumed(struct record *r, const char *value, struct err *e)
+{
+	free(take_ptr(&r->paused));
+	return stands_alone("resumed", value, e);
+}
+
+static int on_stops(struct record *r, const char *value, struct err *e)
+{
+	free(take_ptr(&r->paused));
+	r->persists = false;
+	return stands_alone("stops", value, e);
 }
 
 static int on_stage(struct record *r, const char *value, struct err *e)
@@ -107,6 +136,10 @@ static const struct {
 	{ "root_layer", on_root_layer },
 	{ "workspace_layer", on_workspace_layer },
 	{ "keep", on_keep },
+	{ "persists", on_persists },
+	{ "paused", on_paused },
+	{ "resumed", on_resumed },
+	{ "stops", on_stops },
 	{ "stage", on_stage },
 };
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* record.c - see record.h.
- *
- * Paths and arguments may hold any byte, JSON may not: bytes outside printable ASCII, and '%'
- * itself, are written as %XX. */
+/* record.c - see record.h. */
 #include "session/record.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/json.h"
 #include "base/json_out.h"
 #include "base/str.h"
+#include "plan/plan.h"
 #include "plan/strv.h"
 
 #define WHERE "record.json"
@@ -20,57 +19,17 @@
 static const char *const
 	ids_names[] = { [IDS_ROOT] = "root", [IDS_SUBIDS] = "subids", [IDS_SINGLE] = "single" };
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
 static bool is_hex(const char *text)
 {
 	for (; *text; text++)
-		if (hex_digit(*text) < 0)
+		if (escape_hex_digit(*text) < 0)
 			return false;
 	return true;
 }
 
-static void escape(const char *text, struct buf *out)
+bool record_pause_ok(const char *text)
 {
-	buf_reset(out);
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if (c < 0x20 || c >= 0x7f || c == '%')
-			buf_printf(out, "%%%02x", c);
-		else
-			buf_putc(out, (char)c);
-	}
-}
-
-/* In place: the result is never longer. */
-static int unescape(char *text, struct err *e)
-{
-	char *to = text;
-
-	for (; *text; text++) {
-		int high, low;
-
-		if (*text != '%') {
-			*to++ = *text;
-			continue;
-		}
-		high = hex_digit(text[1]);
-		low = high < 0 ? -1 : hex_digit(text[2]);
-		if (low < 0 || (high == 0 && low == 0))
-			return err_code(e, EINVAL, WHERE ": '%.10s' is no escaped byte", text);
-		*to++ = (char)(high << 4 | low);
-		text += 2;
-	}
-	*to = '\0';
-	return 0;
+	return str_eq(text, RECORD_FROZEN) || str_eq(text, RECORD_ON_DISK);
 }
 
 /* The record, with room for what JSON holds in another form. */
@@ -176,6 +135,10 @@ static const struct field fields[] = {
 	TEXT("key", key),
 	FLAG("keep", r.keep),
 	FLAG("stays", r.stays),
+	TEXT("name", r.name),
+	TEXT("label", r.label),
+	FLAG("persists", r.persists),
+	TEXT("paused", r.paused),
 	NUMBER("init_pid", init_pid, INT32_MAX),
 	NUMBER("init_start", init_start, INT64_MAX),
 };
@@ -212,12 +175,12 @@ static int wire_unescape(struct wire *w, struct err *e)
 		if (fields[i].kind == FIELD_STRING) {
 			char *text = *(char **)member(w, &fields[i]);
 
-			if (text && unescape(text, e) < 0)
-				return -e->code;
+			if (text && escape_undo(text, e) < 0)
+				return err_wrap(e, WHERE);
 		} else if (fields[i].kind == FIELD_STRINGS) {
 			for (char **p = *(char ***)member(w, &fields[i]); p && *p; p++)
-				if (unescape(*p, e) < 0)
-					return -e->code;
+				if (escape_undo(*p, e) < 0)
+					return err_wrap(e, WHERE);
 		}
 	}
 	return 0;
@@ -280,6 +243,15 @@ static int wire_finish(struct wire *w, struct err *e)
 	if (w->link && *w->link && !str_is_name(w->link, sizeof(w->r.link) - 1))
 		return err_code(e, EINVAL, WHERE ": 'link': '%.20s' is no name of an interface",
 				w->link);
+	if (w->r.name && !request_name_ok(w->r.name))
+		return err_code(e, EINVAL, WHERE ": 'name': '%.70s' is no name of a session",
+				w->r.name);
+	if (w->r.label && strlen(w->r.label) > REQUEST_LABEL_MAX)
+		return err_code(e, EINVAL, WHERE ": 'label' is longer than %u bytes",
+				REQUEST_LABEL_MAX);
+	if (w->r.paused && !record_pause_ok(w->r.paused))
+		return err_code(e, EINVAL, WHERE ": 'paused': '%.20s' is not %s or %s",
+				w->r.paused, RECORD_FROZEN, RECORD_ON_DISK);
 	if (w->key && !is_hex(w->key))
 		return err_code(e, EINVAL, WHERE ": 'key' is not hexadecimal");
 	if (take_ids_mode(w->ids, &w->r.ids, e) < 0 ||
@@ -339,12 +311,12 @@ static void write_field(struct json_out *o, const struct field *f, const struct 
 	} else if (f->kind == FIELD_BOOL) {
 		jo_bool(o, f->key, *(const bool *)at);
 	} else if (f->kind == FIELD_STRING && *(char *const *)at) {
-		escape(*(char *const *)at, escaped);
+		escape_text(*(char *const *)at, escaped);
 		jo_string(o, f->key, buf_str(escaped));
 	} else if (f->kind == FIELD_STRINGS && *(char **const *)at) {
 		jo_array(o, f->key);
 		for (char **p = *(char **const *)at; *p; p++) {
-			escape(*p, escaped);
+			escape_text(*p, escaped);
 			jo_string(o, NULL, buf_str(escaped));
 		}
 		jo_end_array(o);
@@ -406,7 +378,8 @@ static int copy_texts(const struct record *r, struct record *out, struct err *e)
 	    copy_text(r->repo_id, &out->repo_id, e) < 0 ||
 	    copy_text(r->policy, &out->policy, e) < 0 ||
 	    copy_text(r->policy_digest, &out->policy_digest, e) < 0 ||
-	    copy_text(r->user, &out->user, e) < 0)
+	    copy_text(r->user, &out->user, e) < 0 || copy_text(r->name, &out->name, e) < 0 ||
+	    copy_text(r->label, &out->label, e) < 0 || copy_text(r->paused, &out->paused, e) < 0)
 		return -e->code;
 	for (unsigned i = 0; i < r->n_groups; i++) {
 		out->group[i] = str_dup(r->group[i], e);
@@ -424,6 +397,7 @@ int record_copy(const struct record *r, struct record *out, struct err *e)
 	copy.created = copy.workspace_kind = copy.path = copy.subdir = copy.rev = copy.commit =
 		NULL;
 	copy.repo_id = copy.policy = copy.policy_digest = copy.user = NULL;
+	copy.name = copy.label = copy.paused = NULL;
 	copy.command = copy.layers_root = copy.layers_workspace = NULL;
 	copy.n_groups = 0;
 	if (copy_texts(r, &copy, e) < 0 || copy_list(r->command, &copy.command, e) < 0 ||

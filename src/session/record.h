@@ -8,6 +8,12 @@
 #define RECORD_BYTES_MAX (1u << 20) /* of record.json */
 #define JOURNAL_BYTES_MAX (1u << 20)
 
+/* What `paused` says. */
+#define RECORD_FROZEN "frozen"
+#define RECORD_ON_DISK "disk"
+
+bool record_pause_ok(const char *text);
+
 /* Append the record's JSON. Check `out` afterwards. */
 void record_write(const struct record *r, struct buf *out);
 

@@ -20,6 +20,10 @@
  *	root_layer PATH		one more lower directory of "/", uppermost first
  *	workspace_layer PATH	the same for the workspace; PATH may be relative to STATE
  *	keep			the layers stay when the session ends
+ *	persists		it is brought back if its processes end: nobody but stop removes it
+ *	paused FORM		its processes are about to be frozen (FORM frozen), or ended (disk)
+ *	resumed			they run again
+ *	stops			it is about to be taken down, and is no paused one any more
  *	stage TEXT		for people to read */
 #pragma once
 
@@ -58,6 +62,10 @@ struct record {
 	uint16_t host_port; /* of the loopback listener; 0: none */
 	char key[65];	    /* the session's API key */
 	bool keep, stays;   /* stays: started without a command */
+	char *name;	    /* what its caller calls it; NULL: by its id alone */
+	char *label;	    /* JSON of who started it, which nobody here reads; NULL: none */
+	bool persists;	    /* without processes it is paused, not over */
+	char *paused;	    /* RECORD_FROZEN, RECORD_ON_DISK; NULL: not */
 	/* from the journal */
 	pid_t init_pid;	     /* on the host; 0: none yet */
 	uint64_t init_start; /* its start time, field 22 of /proc/PID/stat */
