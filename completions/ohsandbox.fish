@@ -30,6 +30,7 @@ complete -c ohsandbox -n '__ohsandbox_is stop show act diff' -a '(__ohsandbox_se
 complete -c ohsandbox -n '__ohsandbox_is policy' -a 'check show'
 complete -c ohsandbox -n '__ohsandbox_is run start' -l repo -r -a '(__fish_complete_directories)'
 complete -c ohsandbox -n '__ohsandbox_is run start' -l dir -r -a '(__fish_complete_directories)'
+complete -c ohsandbox -n '__ohsandbox_is run start' -l rootfs -r -a '(__fish_complete_directories)'
 complete -c ohsandbox -n '__ohsandbox_is run start' -l env-file -r -F
 complete -c ohsandbox -n '__ohsandbox_is run start' -l net -x -a 'none nat'
 complete -c ohsandbox -n '__ohsandbox_is run start' -s u -l user -x -a 'agent openhands root'

@@ -413,6 +413,18 @@ static void failed(struct shell *sh)
 	sh->event(sh, SHELL_FAILED);
 }
 
+/* A root file system of the user's own choice may have no bash. */
+static void not_started(struct shell *sh, const struct ctl_failed *why)
+{
+	if (why->exec && why->code == ENOENT)
+		(void)err_code(
+			&sh->failure, ENOENT,
+			"commands are run by bash, and this session's root file system has none");
+	else
+		(void)err_code(&sh->failure, why->code, "%s", why->text);
+	failed(sh);
+}
+
 static void answered(struct proc *p, struct ctl_message *m)
 {
 	struct shell *sh = container_of(p, struct shell, proc);
@@ -424,8 +436,7 @@ static void answered(struct proc *p, struct ctl_message *m)
 		if (meet(sh, &m->started, &sh->failure) < 0)
 			failed(sh);
 	} else if (m->kind == CTL_FAILED) {
-		(void)err_code(&sh->failure, m->failed.code, "%s", m->failed.text);
-		failed(sh);
+		not_started(sh, &m->failed);
 	} else {
 		sh->wait_status = m->exited.wait_status;
 		if (sh->terminal.fd >= 0)

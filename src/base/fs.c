@@ -49,6 +49,11 @@ int fs_open_in_root(int root, const char *path, int flags, mode_t mode, struct e
 	return open_how(root, path, flags, mode, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS, e);
 }
 
+int fs_open_absolute(const char *path, int flags, struct err *e)
+{
+	return open_how(AT_FDCWD, path, flags, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS, e);
+}
+
 int fs_mkdir_path(int dir, const char *path, mode_t mode, struct err *e)
 {
 	autoclose int at = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);

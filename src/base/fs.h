@@ -16,6 +16,9 @@ must_check int fs_open_beneath(int dir, const char *path, int flags, mode_t mode
 /* Open `path` as if `root` were "/": links and ".." stay inside. Returns an fd. */
 must_check int fs_open_in_root(int root, const char *path, int flags, mode_t mode, struct err *e);
 
+/* Open an absolute, canonical path: -ELOOP where a link stands in it by now. Returns an fd. */
+must_check int fs_open_absolute(const char *path, int flags, struct err *e);
+
 /* Make the directory and its missing parents below `dir`, none of them through a link, and open
  * it. Returns an O_PATH | O_DIRECTORY fd. */
 must_check int fs_mkdir_path(int dir, const char *path, mode_t mode, struct err *e);

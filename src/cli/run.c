@@ -10,9 +10,9 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/cli.h"
-#include "launch/decide.h"
 #include "cli/report.h"
 #include "cli/session_args.h"
+#include "launch/decide.h"
 #include "launch/lifecycle.h"
 #include "launch/relay.h"
 #include "launch/supervise.h"
@@ -109,15 +109,20 @@ static char *on_host(const char *name)
 static void explain(struct run *run)
 {
 	const struct outcome *o = &run->outcome;
-	const char *name = run->args.request.argv[0];
+	const char *name = run->args.request.argv[0], *rootfs = run->args.request.rootfs;
 	autofree char *host = NULL;
 
 	run->report.error = o->failure;
 	if (!o->exec_failed)
 		return;
-	if (o->failure.code == ENOENT)
+	if (o->failure.code == ENOENT && !rootfs)
 		host = on_host(name);
-	if (host)
+	/* What the host has could not be loaded there, and a tree may lack what loads a program. */
+	if (o->failure.code == ENOENT && rootfs)
+		(void)err_code(&run->report.error, ENOENT,
+			       "'%s' is not in '%s', or the interpreter that it names is not", name,
+			       rootfs);
+	else if (host)
 		(void)err_code(
 			&run->report.error, ENOENT,
 			"'%s' is not in the session; the host has it at '%s': see --toolchains and --mount",

@@ -58,6 +58,11 @@ int session_take_hostname(void *into, const char *value, struct err *e)
 	return take_text(&request_of(into)->hostname, value, e);
 }
 
+int session_take_rootfs(void *into, const char *value, struct err *e)
+{
+	return take_text(&request_of(into)->rootfs, value, e);
+}
+
 int session_take_memory(void *into, const char *value, struct err *e)
 {
 	struct request *r = request_of(into);

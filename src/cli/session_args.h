@@ -47,6 +47,8 @@ struct session_args {
 		SESSION_CALL("hostname", 0, session_take_hostname, "NAME", "its host name"),       \
 		SESSION_CALL("mount", 0, session_take_mount, "HOST:INSIDE[:ro|:cow]",              \
 			     "more of the host"),                                                  \
+		SESSION_CALL("rootfs", 0, session_take_rootfs, "DIR",                              \
+			     "a directory that is / inside, instead of the host's"),               \
 		SESSION_FLAG("toolchains", 0, request.toolchains,                                  \
 			     "rustup, pyenv, nvm, go off your PATH, read-only"),                   \
 		SESSION_CALL("env", 'e', session_take_env, "NAME[=VALUE]",                         \
@@ -83,11 +85,11 @@ int session_take_publish(void *into, const char *value, struct err *e);
 int session_take_user(void *into, const char *value, struct err *e);
 int session_take_hostname(void *into, const char *value, struct err *e);
 int session_take_mount(void *into, const char *value, struct err *e);
+int session_take_rootfs(void *into, const char *value, struct err *e);
 int session_take_env(void *into, const char *value, struct err *e);
 int session_take_env_file(void *into, const char *value, struct err *e);
 
 void session_args_init(struct session_args *a);
-
 
 /* The plan for what the caller wants, by what he said and where he stands. Changes nothing. */
 must_check int session_args_decide(struct session_args *a, struct laps *laps, struct decision *d,

@@ -58,4 +58,7 @@ void decision_warn(const struct decision *d)
 		log_info(
 			"this host cannot keep: %s (policy '%s' allows that; 'ohsandbox doctor' says why)",
 			buf_str(&names), d->policy->name);
+	if (d->plan->request->rootfs_fixed)
+		log_info("what is in '%s' can be read and not changed: its owner has no id inside",
+			 d->plan->request->rootfs);
 }

@@ -136,6 +136,7 @@ static int draft(struct launch *l, struct err *e)
 	r->session_uids = root ? l->inside.session_uids : l->inside.outer_uids;
 	r->session_gids = root ? l->inside.session_gids : l->inside.outer_gids;
 	if (describe(l, r, e) < 0 || strv_add(&r->layers_root, l->skeleton, e) < 0 ||
+	    (p->request->rootfs && strv_add(&r->layers_root, p->request->rootfs, e) < 0) ||
 	    cgroup_names(p, p->id, r->group, &r->n_groups, e) < 0 ||
 	    net_inside_fill(p, r->slot, &l->inside.net, e) < 0 || fs_random_hex(r->key, 32, e) < 0)
 		return -e->code;

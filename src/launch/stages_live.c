@@ -255,7 +255,7 @@ static void fill_boot(struct launch *l, int filter, struct ctl_boot *b)
 		.single_id = p->ids == IDS_SINGLE,
 		.server_uid = idmap_server_uid(&l->inside),
 		.server_gid = idmap_server_gid(&l->inside),
-		.user = { p->policy->user.name, p->policy->user.home, p->policy->user.shell,
+		.user = { p->policy->user.name, p->policy->user.home, p->user.shell,
 			  p->policy->user.uid, p->policy->user.gid },
 		.workspace = p->cwd,
 		.env = p->env,

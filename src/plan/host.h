@@ -60,6 +60,9 @@ struct host {
 	char *git_name, *git_email; /* NULL: not configured */
 };
 
+/* Can what this directory stands on be mounted with other ids, by us and on this kernel? */
+bool host_can_idmap(const struct host *h, int dir);
+
 /* Read the facts a start needs. Cheap: no process is started. */
 must_check int host_probe(const char *state_dir, struct host **out, struct err *e);
 void host_free(struct host *h);

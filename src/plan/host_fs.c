@@ -44,11 +44,11 @@ const struct host_dir *host_dir(unsigned i)
 	return i < ARRAY_LEN(dirs) ? &dirs[i] : NULL;
 }
 
-static bool can_idmap(const struct host *h, int dir)
+bool host_can_idmap(const struct host *h, int dir)
 {
 	struct statfs fs;
 
-	if (fstatfs(dir, &fs) < 0)
+	if (!h->privileged || fstatfs(dir, &fs) < 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(idmappable); i++)
 		if ((uint32_t)fs.f_type == idmappable[i].magic)
@@ -93,7 +93,7 @@ void host_read_dirs(const struct host_source *s, struct host *h)
 {
 	autoclose int state = open_nearest(s);
 
-	h->idmapped_mounts = h->privileged && can_idmap(h, state);
+	h->idmapped_mounts = host_can_idmap(h, state);
 	for (unsigned i = 0; i < ARRAY_LEN(dirs); i++) {
 		/* A link, as /bin is since usr was merged, becomes the same link inside. */
 		autoclose int fd = openat(s->root, dirs[i].path + 1,
@@ -102,7 +102,7 @@ void host_read_dirs(const struct host_source *s, struct host *h)
 		if (fd < 0)
 			continue;
 		h->dirs |= 1u << i;
-		h->idmapped_mounts = h->idmapped_mounts && can_idmap(h, fd);
+		h->idmapped_mounts = h->idmapped_mounts && host_can_idmap(h, fd);
 	}
 	h->local_bin = is_there(s->root, "usr/local/bin", S_IFDIR);
 	h->sudo = is_there(s->root, "usr/bin/sudo", S_IFREG);

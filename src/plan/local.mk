@@ -26,6 +26,7 @@ libplan_a_SOURCES += src/plan/policy_show.c
 libplan_a_SOURCES += src/plan/refuse.c src/plan/refuse.h
 libplan_a_SOURCES += src/plan/request.h
 libplan_a_SOURCES += src/plan/resolve.c
+libplan_a_SOURCES += src/plan/root_dir.c src/plan/root_dir.h
 libplan_a_SOURCES += src/plan/show.c src/plan/show.h
 libplan_a_SOURCES += src/plan/strv.c src/plan/strv.h
 libplan_a_SOURCES += src/plan/toolchain.c src/plan/toolchain.h

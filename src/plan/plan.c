@@ -68,10 +68,13 @@ static int choose_user(const struct request *r, const struct policy *p, struct p
 	struct policy_user root = { .name = (char[]) { "root" },
 				    .home = (char[]) { "/root" },
 				    .shell = p->user.shell };
+	struct policy_user user = p->user;
 	const char *asked = r->user ? r->user : p->user.name;
 
+	if (r->rootfs_shell)
+		root.shell = user.shell = r->rootfs_shell;
 	if (str_eq(asked, p->user.name) || str_eq(asked, "agent"))
-		return copy_user(&p->user, &plan->user, e);
+		return copy_user(&user, &plan->user, e);
 	if (!str_eq(asked, "root"))
 		return err_code(
 			e, EINVAL,

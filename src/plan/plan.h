@@ -40,6 +40,7 @@ struct request {
 	struct policy_mount *mounts;
 	unsigned n_mounts;
 	bool toolchains;
+	char *rootfs; /* the directory that is "/" inside; NULL: the host's directories */
 	struct publish *publish;
 	unsigned n_publish;
 	bool tty, keep, ends_with_us;
@@ -47,8 +48,12 @@ struct request {
 	char *name;    /* what the caller calls the session; see request_name_ok() */
 	char *label;   /* JSON of the caller's that the session keeps for it, unread */
 	bool persists; /* the session is paused, not over, when its processes end by themselves */
-	/* Filled by request_resolve(); `mounts` then holds the policy's and the toolchains' too. */
+	/* Filled by request_resolve(); `mounts` then holds the policy's and the toolchains' too, and
+	 * `rootfs` is canonical. */
 	bool resolved;
+	bool rootfs_mapped; /* its owners are read through the session's ids */
+	bool rootfs_fixed; /* its files can be read and not changed: their owner is nobody inside */
+	char *rootfs_shell;    /* of the user, where the tree lacks the policy's */
 	char **toolchain_path; /* PATH entries */
 	char **host_env; /* "K=V" out of the caller's environment: what the policy passes, TZ */
 };
@@ -60,8 +65,8 @@ struct request {
  * own name, begins an option, or looks like a whole id. */
 bool request_name_ok(const char *name);
 
-/* Find out what a decision needs of the file system and of the caller's environment: --dir and
- * every mount's source are looked at and refused by name, toolchains and certificate bundles
+/* Find out what a decision needs of the file system and of the caller's environment: --dir, --rootfs
+ * and every mount's source are looked at and refused by name, toolchains and certificate bundles
  * found. Call it once, before plan_make(). */
 must_check int request_resolve(struct request *r, const struct policy *p, const struct host *h,
 			       struct err *e);

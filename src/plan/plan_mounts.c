@@ -276,6 +276,21 @@ static int add_host_dirs(struct plan *p, struct err *e)
 	return written ? 0 : add_programs(p, mapped, e);
 }
 
+/* The host's directories, or the one that the caller named, whole: then "/" is one overlay, and
+ * nothing of the host is seen. Without a mapping its owners are nobody inside. */
+static int add_root(struct plan *p, struct err *e)
+{
+	const struct request *r = p->request;
+	enum mount_ids ids = r->rootfs && !r->rootfs_mapped ? MOUNT_IDS_PLAIN : MOUNT_IDS_SESSION;
+
+	if (add_overlay(p, "/", r->rootfs, "root", ids, e) < 0)
+		return -e->code;
+	if (!r->rootfs)
+		return add_host_dirs(p, e);
+	p->mounts[p->n_mounts - 1].flags |= MOUNT_GIVEN;
+	return 0;
+}
+
 static int add_workspace(struct plan *p, struct err *e)
 {
 	const struct request *r = p->request;
@@ -329,8 +344,7 @@ int plan_mounts(struct plan *p, struct err *e)
 {
 	const struct request *r = p->request;
 
-	if (add_overlay(p, "/", NULL, "root", MOUNT_IDS_SESSION, e) < 0 ||
-	    add_host_dirs(p, e) < 0 || add_workspace(p, e) < 0 || add_tmpfses(p, e) < 0)
+	if (add_root(p, e) < 0 || add_workspace(p, e) < 0 || add_tmpfses(p, e) < 0)
 		return -e->code;
 	for (unsigned i = 0; i < r->n_mounts; i++)
 		if (add_extra(p, &r->mounts[i], i, e) < 0)

@@ -112,6 +112,7 @@ void plan_show(const struct plan *p, struct buf *out)
 	show_command(&o, p);
 	show_user(&o, p);
 	jo_string(&o, "hostname", p->hostname);
+	jo_string(&o, "rootfs", p->request->rootfs);
 	jo_string(&o, "policy", p->policy->name);
 	jo_string(&o, "policy_digest", p->policy->digest);
 	show_limits(&o, "limits", &p->limits);

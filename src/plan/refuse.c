@@ -246,14 +246,35 @@ static int refuse_keys_in(int dir, const char *path, struct err *e)
 	return 0;
 }
 
-int refuse_dir(const char *path, const char *state_dir, const struct homes *homes, struct err *e)
+static int refuse_as(const char *option, const char *path, const char *state_dir,
+		     const struct homes *homes, struct err *e)
 {
 	struct err why = { 0 };
 
 	if (refuse_system(path, &why) == 0 && refuse_homes(path, homes, &why) == 0 &&
 	    refuse_state(path, state_dir, &why) == 0 && refuse_keys(path, &why) == 0)
 		return 0;
-	return err_code(e, why.code, "--dir %s is refused: %s", path, why.text);
+	return err_code(e, why.code, "%s %s is refused: %s", option, path, why.text);
+}
+
+int refuse_dir(const char *path, const char *state_dir, const struct homes *homes, struct err *e)
+{
+	return refuse_as("--dir", path, state_dir, homes, e);
+}
+
+int refuse_root(const char *path, const char *state_dir, const struct homes *homes, struct err *e)
+{
+	struct stat host, st;
+
+	/* It may be mounted at another place, too. */
+	if (stat("/", &host) == 0 && stat(path, &st) == 0 && host.st_dev == st.st_dev &&
+	    host.st_ino == st.st_ino)
+		return err_code(
+			e, EPERM,
+			"--rootfs %s is refused: it is the host's own root, whose programs a "
+			"session without --rootfs has",
+			path);
+	return refuse_as("--rootfs", path, state_dir, homes, e);
 }
 
 static int refuse_kind(mode_t mode, const char *path, struct err *e)

@@ -26,6 +26,11 @@ static inline void auto_homes(struct homes **homes)
 must_check int refuse_dir(const char *path, const char *state_dir, const struct homes *homes,
 			  struct err *e);
 
+/* May `path` be the root of a session? Refused: what may not be the workspace, and the host's own root
+ * by whatever name. */
+must_check int refuse_root(const char *path, const char *state_dir, const struct homes *homes,
+			   struct err *e);
+
 /* May `path` be mounted? Refused besides: sockets, devices, pipes, and keys, alone or in the
  * directory itself. Gives 1 for a regular file and 0 for a directory. */
 must_check int refuse_mount(const char *path, const char *state_dir, const struct homes *homes,

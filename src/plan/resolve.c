@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 #include "plan/refuse.h"
 #include "plan/request.h"
+#include "plan/root_dir.h"
 #include "plan/strv.h"
 #include "plan/toolchain.h"
 
@@ -108,11 +109,13 @@ static int resolve_paths(struct request *r, const struct host *h, struct err *e)
 	autohomes struct homes *homes = NULL;
 	uid_t owner;
 
-	if (r->kind != WORKSPACE_DIR && r->n_mounts == 0)
+	if (r->kind != WORKSPACE_DIR && r->n_mounts == 0 && !r->rootfs)
 		return 0;
 	if (homes_read("/etc/passwd", h->home, &homes, e) < 0)
 		return -e->code;
 	if (r->kind == WORKSPACE_DIR && refuse_dir(r->path, h->state_dir, homes, e) < 0)
+		return -e->code;
+	if (r->rootfs && root_dir_resolve(r, h, homes, e) < 0)
 		return -e->code;
 	owner = workspace_owner(r, h);
 	for (unsigned i = 0; i < r->n_mounts; i++)
@@ -229,6 +232,8 @@ int request_resolve(struct request *r, const struct policy *p, const struct host
 	if (take_policy_mounts(r, p, h, e) < 0 || resolve_paths(r, h, e) < 0 ||
 	    resolve_zone(r, e) < 0 || pass_variables(r, p, e) < 0 || pass_bundles(r, p, e) < 0)
 		return -e->code;
+	if (r->rootfs && root_dir_shell(r, p->user.shell, e) < 0)
+		return -e->code;
 	if (r->toolchains && toolchain_find(r, getenv("PATH"), h, e) < 0)
 		return err_wrap(e, "--toolchains");
 	r->resolved = true;
@@ -262,6 +267,8 @@ void request_clear(struct request *r)
 	strv_free(r->env);
 	free(r->user);
 	free(r->hostname);
+	free(r->rootfs);
+	free(r->rootfs_shell);
 	free(r->term);
 	free(r->name);
 	free(r->label);

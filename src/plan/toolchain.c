@@ -34,9 +34,12 @@ static const struct toolchain {
 	{ "*/go/bin", false, NULL, NULL, NULL }, /* what `go install` built */
 };
 
-static bool is_visible_already(const char *dir, const struct host *h)
+static bool is_visible_already(const struct request *r, const char *dir, const struct host *h)
 {
 	bool mapped = h->ids == IDS_ROOT && h->idmapped_mounts;
+
+	if (r->rootfs)
+		return false; /* nothing of the host's is */
 
 	for (unsigned i = 0; host_dir(i); i++)
 		if ((h->dirs & 1u << i) && fs_is_beneath(host_dir(i)->path, dir))
@@ -49,7 +52,7 @@ static int add_dir(struct request *r, const char *dir, const struct host *h, str
 {
 	struct policy_mount mount = { .mode = MOUNT_MODE_RO, .plain_ids = true };
 
-	if (is_visible_already(dir, h))
+	if (is_visible_already(r, dir, h))
 		return 0;
 	for (unsigned i = 0; i < r->n_mounts; i++)
 		if (fs_is_beneath(r->mounts[i].inside, dir))

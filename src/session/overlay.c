@@ -97,10 +97,19 @@ static int add_skeleton(const struct job *j, struct mount_step *step, struct err
 	return add_lower(step, fd, MOUNT_IDS_SESSION);
 }
 
+/* The skeleton is ours, however the owners of a tree below it are read. */
+static int open_root(const struct job *j, struct mount_step *step, struct err *e)
+{
+	if (add_dir(j, step, j->skeleton, e) < 0)
+		return -e->code;
+	step->lower_ids_each[0] = MOUNT_IDS_SESSION;
+	return step->source ? add_dir(j, step, step->source, e) : 0;
+}
+
 static int open_lowers(const struct job *j, struct mount_step *step, struct err *e)
 {
 	if (strcmp(step->target, "/") == 0)
-		return add_dir(j, step, j->skeleton, e);
+		return open_root(j, step, e);
 	if (j->base && strcmp(step->target, WORKSPACE) == 0) {
 		for (unsigned i = 0; i < j->base->n_layers; i++)
 			if (add_dir(j, step, j->base->layers[i], e) < 0)
@@ -128,12 +137,14 @@ static void upper_owner(const struct job *j, const struct mount_step *step, uid_
 	*gid = first + (of_user ? j->plan->policy->user.gid : 0);
 }
 
-/* As in the layer it begins with, but never shut for its owner, and without set-id bits. */
+/* As in the layer it begins with, but never shut for its owner, and without set-id bits. A tree that
+ * was unpacked into a private directory must not shut the session out: "/" is as the skeleton has it. */
 static int upper_mode(const struct mount_step *step, mode_t *mode, struct err *e)
 {
+	unsigned first = strcmp(step->target, "/") == 0 ? 0 : step->n_lower - 1;
 	struct stat st;
 
-	if (fstat(step->lower[step->n_lower - 1], &st) < 0)
+	if (fstat(step->lower[first], &st) < 0)
 		return err_errno(e, "layer of '%s'", step->target);
 	*mode = (st.st_mode & 01777) | 0700;
 	return 0;

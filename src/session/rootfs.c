@@ -7,7 +7,8 @@
  *	STATE/cache/root.lock
  *
  * The key is over what the plan says, the digest over the key and the index. A start reads one
- * small file and looks at the files it names; nothing is digested but the key. */
+ * small file and looks at the files it names; nothing is digested but the key. Over a tree the files
+ * are the tree's, and the key holds how the few of the host's looked. */
 #include "session/rootfs.h"
 
 #include <dirent.h>
@@ -53,7 +54,35 @@ static void add_text(struct sha256 *s, const char *text)
 	sha256_add(s, text, strlen(text) + 1);
 }
 
-static void spec_key(const struct skeleton_spec *spec, char key[HEX + 1])
+static void add_look(struct sha256 *s, const struct stat *st)
+{
+	const uint64_t look[] = { st->st_dev,  st->st_ino,
+				  st->st_mode, (uint64_t)st->st_size,
+				  st->st_uid,  (uint64_t)st->st_ctim.tv_sec,
+				  st->st_gid,  (uint64_t)st->st_ctim.tv_nsec };
+
+	sha256_add(s, look, sizeof(look));
+}
+
+/* Which tree, and what is put into it that is no part of it. What is missing looks like nothing. */
+static void tree_key(const struct skeleton_spec *spec, int tree, struct sha256 *s)
+{
+	struct stat st = { 0 };
+
+	if (fstat(tree, &st) == 0)
+		sha256_add(s, &st.st_dev, sizeof(st.st_dev));
+	sha256_add(s, &st.st_ino, sizeof(st.st_ino));
+	for (char *const *c = spec->certificates; c && *c; c++) {
+		memset(&st, 0, sizeof(st));
+		if (stat(*c, &st) == 0)
+			add_look(s, &st);
+	}
+	memset(&st, 0, sizeof(st));
+	if (fstat(spec->sudo, &st) == 0)
+		add_look(s, &st);
+}
+
+static void spec_key(const struct skeleton_spec *spec, int host, char key[HEX + 1])
 {
 	const struct policy_user *u = spec->user;
 	uint32_t numbers[] = { u->uid, u->gid, spec->inside_owners, geteuid(), spec->resolvers.n };
@@ -71,6 +100,8 @@ static void spec_key(const struct skeleton_spec *spec, char key[HEX + 1])
 	add_text(&s, spec->sudo_path);
 	for (char *const *c = spec->certificates; c && *c; c++)
 		add_text(&s, *c);
+	if (spec->tree)
+		tree_key(spec, host, &s);
 	hex_of(&s, key);
 }
 
@@ -310,28 +341,41 @@ static int make_locked(int state, int cache, int host, const struct skeleton_spe
 	return 0;
 }
 
+/* What the skeleton is over. The tree was looked at: no link may be on its way now. */
+static int open_below(const struct plan *p, struct err *e)
+{
+	const char *tree = p->request->rootfs;
+	int fd;
+
+	if (tree)
+		return fs_open_absolute(tree, O_PATH | O_DIRECTORY, e);
+	fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? err_errno(e, "open '/'") : fd;
+}
+
 int rootfs_up(const struct plan *p, int state, int sudo, char **skeleton, struct err *e)
 {
+	struct policy_user user = p->policy->user;
 	struct skeleton_spec spec = {
-		.user = &p->policy->user,
+		.user = &user,
 		.hostname = p->hostname,
 		.certificates = p->policy->certificates,
 		.inside_owners = p->ids == IDS_ROOT,
+		.tree = p->request->rootfs,
 	};
 	char key[HEX + 1], digest[HEX + 1];
 	autofree char *sudo_path = fs_path_of(sudo, e);
 	autoclose int cache = sudo_path ? fs_mkdir_open(state, "cache", 0700, e) : -1;
-	autoclose int host = cache < 0 ? -1 : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int host = cache < 0 ? -1 : open_below(p, e);
 
-	if (cache < 0)
-		return -e->code;
 	if (host < 0)
-		return err_errno(e, "open '/'");
+		return -e->code;
+	user.shell = p->user.shell;
 	if (resolvers_find(p->policy->resolvers, &spec.resolvers, e) < 0)
 		return -e->code;
 	spec.sudo = sudo;
 	spec.sudo_path = sudo_path;
-	spec_key(&spec, key);
+	spec_key(&spec, host, key);
 	if (!find(cache, host, key, digest) &&
 	    make_locked(state, cache, host, &spec, key, digest, e) < 0)
 		return -e->code;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rootfs.h - the lowest layer of "/": directories, an /etc of copied, named files, `sudo`.
+/* rootfs.h - a layer of "/": directories, an /etc of copied, named files, `sudo`; or over a tree that
+ * was named as "/", only what a session needs besides.
  *
  * Made once for all sessions with the same user, host name, resolvers and certificates, and made
  * anew when a file it was copied from has changed. It lies in STATE/cache. What only root can read

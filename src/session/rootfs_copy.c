@@ -314,16 +314,19 @@ int skeleton_copy_file(struct skeleton *k, const char *from, const char *to, boo
 }
 
 /* To the same place where that is in /etc, else among the other certificates. */
-static int copy_certificate(struct skeleton *k, const char *from, struct err *e)
+char *rootfs_certificate_path(const char *from, struct err *e)
 {
-	autofree char *to = NULL;
-
 	from += strspn(from, "/");
 	if (str_starts(from, "etc/"))
-		to = str_dup(from, e);
-	else
-		to = str_fmt(e, "etc/ssl/certs/%s",
-			     strrchr(from, '/') ? strrchr(from, '/') + 1 : from);
+		return str_dup(from, e);
+	return str_fmt(e, "etc/ssl/certs/%s", strrchr(from, '/') ? strrchr(from, '/') + 1 : from);
+}
+
+static int copy_certificate(struct skeleton *k, const char *from, struct err *e)
+{
+	autofree char *to = rootfs_certificate_path(from, e);
+
+	from += strspn(from, "/");
 	if (!to || skeleton_copy_file(k, from, to, true, e) < 0)
 		return err_wrap(e, "certificates of the policy");
 	return 0;

@@ -151,6 +151,8 @@ static int give_apt(const struct skeleton *k, struct err *e)
 
 int skeleton_make(struct skeleton *k, struct err *e)
 {
+	if (k->spec->tree)
+		return skeleton_make_over(k, e) < 0 ? err_wrap(e, "--rootfs") : 0;
 	if (make_dirs(k, e) < 0 || make_tops(k, e) < 0 || skeleton_copy(k, e) < 0 ||
 	    skeleton_texts(k, e) < 0 || make_homes(k, e) < 0 || give_apt(k, e) < 0 ||
 	    skeleton_programs(k, e) < 0)

@@ -19,12 +19,13 @@ struct skeleton_spec {
 	int sudo; /* the program of that name, opened; -1: none (a test) */
 	const char *sudo_path;
 	bool inside_owners; /* as root: files on disk belong to inside ids, as it is mounted idmapped */
+	bool tree;	    /* it lies over a directory that was named as "/", not over the host's */
 };
 
 /* One being made. */
 struct skeleton {
 	const struct skeleton_spec *spec;
-	int host;		 /* fd of the host's "/" (a test makes one up) */
+	int host;		 /* fd of the host's "/" (a test makes one up), or of the tree */
 	int root;		 /* fd of the new directory */
 	struct buf *index;	 /* what was looked at on the host: see index_add() */
 	uint64_t bytes, entries; /* copied so far */
@@ -85,6 +86,9 @@ must_check int skeleton_copy(struct skeleton *k, struct err *e);
 must_check int skeleton_copy_file(struct skeleton *k, const char *from, const char *to, bool must,
 				  struct err *e);
 
+/* Where a certificate of the policy goes, below "/"; the caller frees it. NULL with *e. */
+char *rootfs_certificate_path(const char *from, struct err *e);
+
 /* Take the user and password out of every URL of a text, in place. Returns the new length. */
 size_t rootfs_strip_credentials(char *text, size_t len);
 
@@ -93,13 +97,34 @@ size_t rootfs_strip_credentials(char *text, size_t len);
 /* passwd, group, shadow, gshadow, hosts, hostname, resolv.conf, nsswitch.conf, machine-id ... */
 must_check int skeleton_texts(struct skeleton *k, struct err *e);
 
+/* hosts, hostname and resolv.conf, into the directory `etc` of the skeleton. */
+must_check int skeleton_names(struct skeleton *k, const char *etc, struct err *e);
+
+/* An nsswitch.conf that asks files and DNS alone. */
+extern const char rootfs_nsswitch[];
+
 /* The lines of the session's passwd and group, given the host's. Pure. */
 void rootfs_passwd(const char *host_text, const struct policy_user *user, struct buf *passwd,
 		   struct buf *shadow);
 void rootfs_group(const char *host_text, const struct policy_user *user, struct buf *group,
 		  struct buf *gshadow);
 
+/* ---- rootfs_merge.c: a tree's own users stay ---- */
+
+/* The tree's passwd or group with root, the session's user (or his group) and nobody in it. His line
+ * comes before those of the same id, and instead of those of the same name. Pure. */
+void rootfs_merge_passwd(const char *tree_text, const struct policy_user *user, struct buf *passwd);
+void rootfs_merge_group(const char *tree_text, const struct policy_user *user, struct buf *group);
+
+/* ---- rootfs_tree.c ---- */
+
+/* Fill k->root with what a session needs on top of the tree that k->host is. */
+must_check int skeleton_make_over(struct skeleton *k, struct err *e);
+
 /* ---- rootfs_programs.c ---- */
+
+/* The program itself, to a path of the skeleton. */
+must_check int skeleton_sudo(struct skeleton *k, const char *path, struct err *e);
 
 /* `sudo`, and `python` where the host has only a python3: in usr/local/bin, which PATH names first,
  * and as links in usr/bin, where package managers may put others in their place. */
@@ -107,7 +132,7 @@ must_check int skeleton_programs(struct skeleton *k, struct err *e);
 
 /* ---- rootfs_make.c ---- */
 
-/* Fill k->root. */
+/* Fill k->root; over a tree by skeleton_make_over(). */
 must_check int skeleton_make(struct skeleton *k, struct err *e);
 
 /* Write a file of the skeleton, owned by root inside. */

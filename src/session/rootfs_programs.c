@@ -38,22 +38,28 @@ static int put_link(struct skeleton *k, const char *text, const char *path, stru
 	return symlinkat(text, k->root, path) < 0 ? err_errno(e, "make link '%s'", path) : 0;
 }
 
-static int put_sudo(struct skeleton *k, struct err *e)
+int skeleton_sudo(struct skeleton *k, const char *path, struct err *e)
 {
 	autobuf struct buf bytes = { .limit = PROGRAM_BYTES_MAX };
 	char self[32];
 	autoclose int fd = -1;
 
-	if (k->spec->sudo < 0)
-		return 0;
-	index_add(k->index, k->host, k->spec->sudo_path + strspn(k->spec->sudo_path, "/"));
 	/* It was opened to be named alone; the name may be another's by now. */
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", k->spec->sudo);
 	fd = open(self, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_errno(e, "open '%s'", k->spec->sudo_path);
-	if (io_read_all(fd, PROGRAM_BYTES_MAX, &bytes, e) < 0 ||
-	    skeleton_write(k, "usr/local/bin/sudo", bytes.data, bytes.len, 0755, e) < 0)
+	if (io_read_all(fd, PROGRAM_BYTES_MAX, &bytes, e) < 0)
+		return -e->code;
+	return skeleton_write(k, path, bytes.data, bytes.len, 0755, e);
+}
+
+static int put_sudo(struct skeleton *k, struct err *e)
+{
+	if (k->spec->sudo < 0)
+		return 0;
+	index_add(k->index, k->host, k->spec->sudo_path + strspn(k->spec->sudo_path, "/"));
+	if (skeleton_sudo(k, "usr/local/bin/sudo", e) < 0)
 		return -e->code;
 	return put_link(k, "../local/bin/sudo", "usr/bin/sudo", e);
 }

@@ -165,7 +165,15 @@ static int write_groups(struct skeleton *k, struct err *e)
 	return write_buf(k, "etc/gshadow", &gshadow, 0600, e);
 }
 
-static int write_names(struct skeleton *k, struct err *e)
+static int write_in(struct skeleton *k, const char *dir, const char *name, const struct buf *b,
+		    struct err *e)
+{
+	autofree char *path = str_fmt(e, "%s/%s", dir, name);
+
+	return path ? write_buf(k, path, b, 0644, e) : -e->code;
+}
+
+int skeleton_names(struct skeleton *k, const char *etc, struct err *e)
 {
 	autobuf struct buf hosts = { 0 }, name = { 0 }, resolv = { 0 };
 
@@ -173,19 +181,20 @@ static int write_names(struct skeleton *k, struct err *e)
 	buf_printf(&hosts, "127.0.0.1\tlocalhost %s\n", k->spec->hostname);
 	buf_printf(&name, "%s\n", k->spec->hostname);
 	resolvers_text(&k->spec->resolvers, &resolv);
-	if (write_buf(k, "etc/hosts", &hosts, 0644, e) < 0 ||
-	    write_buf(k, "etc/hostname", &name, 0644, e) < 0)
+	if (write_in(k, etc, "hosts", &hosts, e) < 0 || write_in(k, etc, "hostname", &name, e) < 0)
 		return -e->code;
-	return write_buf(k, "etc/resolv.conf", &resolv, 0644, e);
+	return write_in(k, etc, "resolv.conf", &resolv, e);
 }
+
+/* What else a host asks (sssd, systemd) is not inside. */
+const char rootfs_nsswitch[] =
+	"passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
+	"networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n";
 
 static const struct {
 	const char *path, *text;
 } fixed[] = {
-	/* Files and DNS alone: what else a host asks (sssd, systemd) is not inside. */
-	{ "etc/nsswitch.conf",
-	  "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
-	  "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n" },
+	{ "etc/nsswitch.conf", rootfs_nsswitch },
 	/* The same in every session: it tells of no host. */
 	{ "etc/machine-id", "6f68736e64626f786f68736e64626f78\n" },
 	{ "etc/environment", "" },
@@ -201,5 +210,5 @@ int skeleton_texts(struct skeleton *k, struct err *e)
 			return -e->code;
 	if (write_users(k, e) < 0 || write_groups(k, e) < 0)
 		return -e->code;
-	return write_names(k, e);
+	return skeleton_names(k, "etc", e);
 }

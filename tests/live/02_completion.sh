@@ -47,6 +47,14 @@ commands_options_and_values() { # SHELL
 	assert_contains "$out" nat
 	assert_contains "$out" none
 	assert_eq "" "$err"
+	as_me mkdir -p "$T/a-tree" && as_me touch "$T/a-file"
+	"offered_by_$1" ohsandbox run --root
+	assert_contains "$out" --rootfs
+	"offered_by_$1" ohsandbox start --rootfs "$T/a-"
+	# In zsh it is the shell that looks.
+	[ "$1" = zsh ] && assert_eq files "$out" && return
+	assert_contains "$out" a-tree
+	assert_not_contains "$out" a-file
 }
 
 test_bash_offers_commands_options_and_values() {

@@ -418,7 +418,11 @@ static void skeleton_is_made_once_and_found_again(void **state)
 {
 	struct place *p = *state;
 	struct policy policy = { .user = p->user };
-	struct plan plan = { .policy = &policy, .hostname = (char *)"box", .ids = IDS_SINGLE };
+	struct request request = { .net = -1 };
+	struct plan plan = { .request = &request,
+			     .policy = &policy,
+			     .hostname = (char *)"box",
+			     .ids = IDS_SINGLE };
 	autofree char *first = NULL, *again = NULL, *other = NULL, *path = NULL;
 	struct stat before, after;
 	autoclose int sudo = open("/proc/self/exe", O_PATH | O_CLOEXEC);
