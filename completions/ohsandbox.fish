@@ -28,9 +28,9 @@ complete -c ohsandbox -n 'test -z (__ohsandbox_command)' -a '(__ohsandbox_comman
 complete -c ohsandbox -n 'test -n (__ohsandbox_command)' -a '(__ohsandbox_options)'
 complete -c ohsandbox -n '__ohsandbox_is stop show act diff' -a '(__ohsandbox_sessions)'
 complete -c ohsandbox -n '__ohsandbox_is policy' -a 'check show'
-complete -c ohsandbox -n '__ohsandbox_is run start' -l repo -r -a '(__fish_complete_directories)'
-complete -c ohsandbox -n '__ohsandbox_is run start' -l dir -r -a '(__fish_complete_directories)'
-complete -c ohsandbox -n '__ohsandbox_is run start' -l rootfs -r -a '(__fish_complete_directories)'
+complete -c ohsandbox -n '__ohsandbox_is run start' -l repo -x -a '(__fish_complete_directories)'
+complete -c ohsandbox -n '__ohsandbox_is run start' -l dir -x -a '(__fish_complete_directories)'
+complete -c ohsandbox -n '__ohsandbox_is run start' -l rootfs -x -a '(__fish_complete_directories)'
 complete -c ohsandbox -n '__ohsandbox_is run start' -l env-file -r -F
 complete -c ohsandbox -n '__ohsandbox_is run start' -l net -x -a 'none nat'
 complete -c ohsandbox -n '__ohsandbox_is run start' -s u -l user -x -a 'agent openhands root'

@@ -19,7 +19,7 @@ struct skeleton_spec {
 	int sudo; /* the program of that name, opened; -1: none (a test) */
 	const char *sudo_path;
 	bool inside_owners; /* as root: files on disk belong to inside ids, as it is mounted idmapped */
-	bool tree;	    /* it lies over a directory that was named as "/", not over the host's */
+	bool tree; /* it lies over a directory that was named as "/", not over the host's */
 };
 
 /* One being made. */

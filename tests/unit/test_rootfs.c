@@ -422,6 +422,7 @@ static void skeleton_is_made_once_and_found_again(void **state)
 	struct plan plan = { .request = &request,
 			     .policy = &policy,
 			     .hostname = (char *)"box",
+			     .user = p->user,
 			     .ids = IDS_SINGLE };
 	autofree char *first = NULL, *again = NULL, *other = NULL, *path = NULL;
 	struct stat before, after;
