@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "launch/client.h"
+#include "launch/session_json.h"
 #include "session/session.h"
 
 #define CONNECT_MS 5000
@@ -256,6 +257,9 @@ static int find(int state, const char *id, struct session **s, struct err *e)
 	if (session_open(state, id, false, s, e) < 0)
 		return -e->code;
 	alive = session_is_alive(state, (*s)->record.id, e);
+	if (alive >= 0 && str_eq(session_state_name(&(*s)->record, alive), "paused"))
+		return err_code(e, ESRCH, "session %s is paused: 'ohsandbox resume %s' wakes it",
+				(*s)->record.id, (*s)->record.id);
 	if (alive == 0)
 		return err_code(e, ESRCH, "session %s was kept, but does not run", (*s)->record.id);
 	return alive < 0 ? alive : 0;

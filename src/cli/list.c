@@ -33,8 +33,8 @@ static void words(struct buf *out, char *const *list)
 
 static void one_line(struct buf *out, const struct record *r, bool alive)
 {
-	buf_printf(out, "%-12s %-8s %-21s %s", r->id, session_state_name(alive),
-		   r->created ? r->created : "-", r->path ? r->path : "-");
+	buf_printf(out, "%-12s %-8s %-21s %-12s %s", r->id, session_state_name(r, alive),
+		   r->created ? r->created : "-", r->name ? r->name : "-", r->path ? r->path : "-");
 	if (r->commit && *r->commit)
 		buf_printf(out, "@%.10s", r->commit);
 	words(out, r->command);
@@ -74,7 +74,7 @@ static int print_list(const struct command *c, bool json, struct err *e)
 	if (json)
 		jo_array(&l.jo, NULL);
 	else
-		buf_printf(&out, "%-12s %-8s %-21s %s\n", "ID", "STATE", "CREATED",
+		buf_printf(&out, "%-12s %-8s %-21s %-12s %s\n", "ID", "STATE", "CREATED", "NAME",
 			   "WORKSPACE, COMMAND");
 	r = session_each(state, each, &l, e);
 	if (r < 0)
@@ -139,7 +139,7 @@ static int show_main(const struct command *c, int argc, char **argv)
 
 const struct command command_list = {
 	.name = "list",
-	.summary = "List the sessions that run or were kept",
+	.summary = "List the sessions that run, are paused or were kept",
 	.examples = "  ohsandbox list\n  ohsandbox list --json | jq -r '.[].id'\n",
 	.options = list_options,
 	.main = list_main,

@@ -13,6 +13,7 @@ libcli_a_SOURCES += src/cli/diff_patch.c src/cli/diff_patch.h
 libcli_a_SOURCES += src/cli/env_file.c src/cli/env_file.h
 libcli_a_SOURCES += src/cli/list.c
 libcli_a_SOURCES += src/cli/options.c src/cli/options.h
+libcli_a_SOURCES += src/cli/pause.c
 libcli_a_SOURCES += src/cli/plain.c src/cli/plain.h
 libcli_a_SOURCES += src/cli/policy.c
 libcli_a_SOURCES += src/cli/report.c src/cli/report.h

@@ -63,6 +63,16 @@ int session_take_rootfs(void *into, const char *value, struct err *e)
 	return take_text(&request_of(into)->rootfs, value, e);
 }
 
+int session_take_name(void *into, const char *value, struct err *e)
+{
+	if (!request_name_ok(value))
+		return err_code(e, EINVAL,
+				"'%.70s': a name has 1 to %u letters, digits, '.', '_' and '-', "
+				"and is not like an id",
+				value, REQUEST_NAME_MAX);
+	return take_text(&request_of(into)->name, value, e);
+}
+
 int session_take_memory(void *into, const char *value, struct err *e)
 {
 	struct request *r = request_of(into);
@@ -262,17 +272,7 @@ void session_args_init(struct session_args *a)
 	const char *term = getenv("TERM");
 
 	*a = (struct session_args) { .json_fd = -1 };
-	a->request.net = -1;
-	a->request.limits = (struct limits) {
-		.memory_bytes = LIMIT_NONE,
-		.swap_bytes = LIMIT_NONE,
-		.cpu_milli = LIMIT_NONE,
-		.pids = LIMIT_NONE,
-		.timeout_ms = LIMIT_NONE,
-		.nofile = LIMIT_NONE,
-		.fsize_bytes = LIMIT_NONE,
-		.tmp_bytes = LIMIT_NONE,
-	};
+	request_init(&a->request);
 	/* Out of memory, TERM is missing inside; every later allocation will say why. */
 	a->request.term = term ? strdup(term) : NULL;
 }

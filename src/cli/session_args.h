@@ -75,6 +75,7 @@ struct session_args {
 
 int session_take_rev(void *into, const char *value, struct err *e);
 int session_take_workdir(void *into, const char *value, struct err *e);
+int session_take_name(void *into, const char *value, struct err *e);
 int session_take_memory(void *into, const char *value, struct err *e);
 int session_take_swap(void *into, const char *value, struct err *e);
 int session_take_cpus(void *into, const char *value, struct err *e);

@@ -4,14 +4,16 @@
 
 #include "base/log.h"
 #include "cli/cli.h"
-#include "launch/decide.h"
 #include "cli/report.h"
 #include "cli/session_args.h"
+#include "launch/decide.h"
 #include "launch/session_json.h"
 #include "launch/start.h"
 
 static const struct opt options[] = {
 	SESSION_OPTIONS,
+	SESSION_CALL("name", 0, session_take_name, "NAME",
+		     "call it so, in every command that takes an id"),
 	SESSION_FLAG("json", 0, json, "the default, and the only form"),
 	{ .kind = OPT_END },
 };

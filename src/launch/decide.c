@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 
+#include "base/fs.h"
 #include "base/log.h"
 #include "launch/lifecycle.h"
+#include "plan/request_json.h"
 #include "session/session.h"
 
 #define POLICY_DEFAULT "default"
@@ -21,6 +23,37 @@ int decide(struct request *q, const char *policy, struct laps *laps, struct deci
 	lap(laps, "host");
 	if (request_resolve(q, d->policy, d->host, e) < 0 ||
 	    plan_make(q, d->policy, d->host, &d->plan, e) < 0)
+		return -e->code;
+	lap(laps, "plan");
+	return 0;
+}
+
+static int read_again(const struct session *s, struct request *q, struct decision *d, struct err *e)
+{
+	struct request_policy p = { 0 };
+	autobuf struct buf text = { 0 };
+	int r;
+
+	if (session_read_request(s, &text, e) < 0)
+		return -e->code;
+	r = request_parse(buf_str(&text), text.len, q, &p, e);
+	if (r == 0)
+		r = policy_reload(p.path, &p.texts, &d->policy, e);
+	request_policy_clear(&p);
+	return r < 0 ? err_wrap(e, "session %s", s->record.id) : 0;
+}
+
+int decide_again(const struct session *s, struct request *q, struct laps *laps, struct decision *d,
+		 struct err *e)
+{
+	if (read_again(s, q, d, e) < 0)
+		return -e->code;
+	lap(laps, "policy");
+	d->state_path = fs_path_of(s->state, e);
+	if (!d->state_path || host_probe(d->state_path, &d->host, e) < 0)
+		return -e->code;
+	lap(laps, "host");
+	if (plan_make(q, d->policy, d->host, &d->plan, e) < 0)
 		return -e->code;
 	lap(laps, "plan");
 	return 0;

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "launch/laps.h"
 #include "plan/plan.h"
+#include "session/session.h"
 
 struct decision {
 	char *state_path;
@@ -18,6 +19,11 @@ struct decision {
  * too, what there is goes with decision_clear. */
 must_check int decide(struct request *q, const char *policy, struct laps *laps, struct decision *d,
 		      struct err *e);
+
+/* The decision of a session that is brought back, by what it was started with. `q` is filled and the
+ * caller's, also on failure. */
+must_check int decide_again(const struct session *s, struct request *q, struct laps *laps,
+			    struct decision *d, struct err *e);
 void decision_clear(struct decision *d);
 
 /* Open the state directory of this decision and take down what dead sessions left. Returns an fd. */

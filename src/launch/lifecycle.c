@@ -129,15 +129,18 @@ static int walk_down(struct ending *x, size_t n, struct err *e)
 	return -first.code;
 }
 
-/* A start that failed leaves nothing: not even layers that were to be kept, for nothing ran. */
+/* A start that failed leaves nothing: not even layers that were to be kept, for nothing ran. What was
+ * to be brought back rests on. */
 static void roll_back(struct launch *l, size_t reached)
 {
 	struct ending x = { .record = l->session ? &l->session->record : &l->record,
 			    .session = l->session,
-			    .remove = true };
+			    .remove = !l->resumes,
+			    .rests = l->resumes };
 	struct err e = { 0 };
 
-	if (walk_down(&x, reached, &e) < 0)
+	if (walk_down(&x, reached, &e) < 0 || (l->resumes && !l->session->record.rested &&
+					       session_note(l->session, &e, "rested") < 0))
 		log_error("%s", e.text);
 }
 
@@ -165,6 +168,19 @@ int lifecycle_down(struct session *s, bool remove, struct err *e)
 	return s->record.keep && !remove ? stages_forget(s, e) : 0;
 }
 
+int lifecycle_rest(struct session *s, struct err *e)
+{
+	struct ending x = { .record = &s->record, .session = s, .rests = true };
+
+	if (walk_down(&x, ARRAY_LEN(stages), e) < 0)
+		return -e->code;
+	/* Of one that was frozen, or ended by itself, too. */
+	if (!str_eq(s->record.paused, RECORD_ON_DISK) &&
+	    session_note(s, e, "paused " RECORD_ON_DISK) < 0)
+		return -e->code;
+	return session_note(s, e, "rested");
+}
+
 struct sweep {
 	int state;
 	struct err first;
@@ -180,17 +196,38 @@ static int take_over(struct session *s, struct err *e)
 	return session_exists(s) ? lifecycle_down(s, false, e) : 0;
 }
 
+/* It is to be brought back. Whoever is about to do that, or to pause it, does what there is to do. */
+static int put_to_rest(struct session *s, struct err *e)
+{
+	int alive;
+
+	if (session_claim(s, false, e) < 0)
+		return e->code == EBUSY || e->code == ENOENT ? 0 : -e->code;
+	alive = session_is_alive(s->state, s->record.id, e);
+	if (alive != 0)
+		return alive < 0 ? alive : 0;
+	if (lifecycle_kill(&s->record, e) < 0 || session_lock(s, true, e) < 0)
+		return -e->code;
+	return lifecycle_rest(s, e);
+}
+
 static int sweep_one(const char *id, void *arg, struct err *e)
 {
 	struct sweep *sweep = arg;
 	struct session *s = NULL;
-	int alive = session_is_alive(sweep->state, id, e);
+	int r, alive = session_is_alive(sweep->state, id, e);
 
 	if (alive != 0)
 		return alive < 0 ? alive : 0;
 	if (session_open(sweep->state, id, false, &s, e) < 0)
 		return e->code == ENOENT ? 0 : -e->code;
-	if (take_over(s, e) < 0)
+	if (s->record.rested)
+		r = 0;
+	else if (s->record.paused || s->record.persists)
+		r = put_to_rest(s, e);
+	else
+		r = take_over(s, e);
+	if (r < 0)
 		err_keep(&sweep->first, e);
 	session_close(s);
 	return 0;

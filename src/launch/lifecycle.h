@@ -30,6 +30,12 @@ struct launch {
 	struct plan *plan;
 	int state;  /* fd of the state directory; the caller's */
 	bool stays; /* it outlives us */
+	/* `session` rests, and is brought back: its slot, its ports and its layers are taken again, and
+	 * `record` is a copy of its own. On these listeners, of which each stays the caller's, instead of
+	 * new ones. */
+	bool resumes;
+	int held_listeners[LISTEN_LOOPBACK_MAX];
+	unsigned n_held;
 	/* Fills in the order to start the command, which is sent with the boot message, so that init
 	 * need not ask. What it points to and its descriptors stay its maker's. NULL: no command. */
 	int (*command)(struct launch *l, struct ctl_start *start, struct err *e);
@@ -71,7 +77,11 @@ must_check int lifecycle_kill(const struct record *r, struct err *e);
  * `remove`. Goes on after an error and returns the first. The session's lock must be held. */
 must_check int lifecycle_down(struct session *s, bool remove, struct err *e);
 
-/* Take down every session of this state directory that nobody keeps alive. */
+/* The same, but all that it needs to be brought back stays: directory, layers, slot. */
+must_check int lifecycle_rest(struct session *s, struct err *e);
+
+/* Take down every session of this state directory that nobody keeps alive; of one that is paused or
+ * persists, what need not stay. */
 must_check int lifecycle_sweep(int state, struct err *e);
 
 /* Close our ends of what it listens on: from here on they end with the executor, and whoever waits for

@@ -36,9 +36,11 @@ static int listener(const union address *a, socklen_t len)
 	return take_fd(&fd);
 }
 
+/* `port` 0: one that the kernel chooses. */
 static int loopback4(uint16_t *port)
 {
 	union address a = { .v4 = { .sin_family = AF_INET,
+				    .sin_port = htons(*port),
 				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) } };
 	socklen_t len = sizeof(a);
 	autoclose int fd = listener(&a, sizeof(a.v4));
@@ -86,6 +88,26 @@ int listen_loopback(int fds[LISTEN_LOOPBACK_MAX], uint16_t *port, struct err *e)
 		return 2;
 	}
 	return err_code(e, EADDRINUSE, "no port is free on both 127.0.0.1 and ::1");
+}
+
+static int not_again(const char *where, uint16_t port, int code, struct err *e)
+{
+	return err_code(e, -code, "listen on %s, port %u again: %s", where, port, strerror(-code));
+}
+
+int listen_loopback_again(int fds[LISTEN_LOOPBACK_MAX], uint16_t port, struct err *e)
+{
+	autoclose int four = loopback4(&port), six = four < 0 ? -1 : loopback6(port);
+
+	if (four < 0)
+		return not_again("127.0.0.1", port, four, e);
+	if (six < 0 && six != -EAFNOSUPPORT && six != -EADDRNOTAVAIL)
+		return not_again("::1", port, six, e);
+	fds[0] = take_fd(&four);
+	if (six < 0)
+		return 1;
+	fds[1] = take_fd(&six);
+	return 2;
 }
 
 int listen_publish(const struct publish *p, struct err *e)

@@ -16,5 +16,9 @@
  * Returns how many descriptors were put into `fds`. */
 must_check int listen_loopback(int fds[LISTEN_LOOPBACK_MAX], uint16_t *port, struct err *e);
 
+/* The same on the port that a session had. -EADDRINUSE, with the port's number, where it is somebody
+ * else's by now. */
+must_check int listen_loopback_again(int fds[LISTEN_LOOPBACK_MAX], uint16_t port, struct err *e);
+
 /* Listen where the caller wants a port of the session published. Returns an fd. */
 must_check int listen_publish(const struct publish *p, struct err *e);

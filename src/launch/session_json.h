@@ -11,5 +11,5 @@
 void session_json(struct json_out *o, const char *key, const struct record *r, bool alive,
 		  bool whole);
 
-/* "running", or "kept" for layers without processes. */
-const char *session_state_name(bool alive);
+/* "running"; "paused"; or "kept" for layers alone. */
+const char *session_state_name(const struct record *r, bool alive);

@@ -3,20 +3,32 @@
  * processes is in stages_live.c. */
 #include "launch/stages.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/str.h"
 #include "launch/idmap.h"
 #include "launch/net.h"
 #include "launch/supervise.h"
+#include "plan/request_json.h"
 #include "plan/strv.h"
+#include "session/name.h"
 #include "session/overlay.h"
 #include "session/program.h"
 #include "session/remove.h"
 #include "session/rootfs.h"
 #include "session/slot.h"
+
+static int copy_text(char **to, const char *from, struct err *e)
+{
+	if (!from)
+		return 0;
+	*to = str_dup(from, e);
+	return *to ? 0 : -e->code;
+}
 
 int stage_base_up(struct launch *l, struct err *e)
 {
@@ -24,6 +36,8 @@ int stage_base_up(struct launch *l, struct err *e)
 
 	if (l->plan->request->kind != WORKSPACE_REPO)
 		return 0;
+	if (l->resumes)
+		return worktree_again(l->plan, l->state, &l->record, &l->base, e);
 	found = worktree_find(l->plan, l->state, &l->base, e);
 	if (found != 0)
 		return found < 0 ? found : 0;
@@ -32,27 +46,43 @@ int stage_base_up(struct launch *l, struct err *e)
 
 int stage_root_up(struct launch *l, struct err *e)
 {
-	autoclose int sudo = program_open("sudo", e);
+	autoclose int sudo = -1;
 
+	/* The host's files may have changed since: a session keeps the root it was started with. */
+	if (l->resumes && l->record.layers_root && l->record.layers_root[0] &&
+	    faccessat(l->state, l->record.layers_root[0], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return copy_text(&l->skeleton, l->record.layers_root[0], e);
+	sudo = program_open("sudo", e);
 	return sudo < 0 ? sudo : rootfs_up(l->plan, l->state, sudo, &l->skeleton, e);
+}
+
+/* Its number, from which its ids, address and link follow. */
+static int take_slot(struct launch *l, struct err *e)
+{
+	autofree char *path = fs_path_of(l->state, e);
+
+	if (!path)
+		return -e->code;
+	return l->resumes ? slot_retake(path, l->plan->id, l->record.slot, e)
+			  : slot_take(path, l->plan->id, &l->record.slot, e);
 }
 
 int stage_slot_up(struct launch *l, struct err *e)
 {
 	struct plan *p = l->plan;
-	autofree char *path = NULL;
 	uint32_t slice = 0;
 
 	/* Up to here a signal ends us, and nothing is left. */
 	l->signals = supervise_signals(e);
 	if (l->signals < 0)
 		return -e->code;
-	if (fs_random_hex(p->id, (sizeof(p->id) - 1) / 2, e) < 0)
+	if (l->resumes)
+		memcpy(p->id, l->record.id, sizeof(p->id));
+	else if (fs_random_hex(p->id, (sizeof(p->id) - 1) / 2, e) < 0)
 		return -e->code;
 	memcpy(l->record.id, p->id, sizeof(p->id));
 	if (p->ids == IDS_ROOT) {
-		path = fs_path_of(l->state, e);
-		if (!path || slot_take(path, p->id, &l->record.slot, e) < 0)
+		if (take_slot(l, e) < 0)
 			return -e->code;
 		slice = slot_uid_base(l->record.slot);
 	}
@@ -61,15 +91,35 @@ int stage_slot_up(struct launch *l, struct err *e)
 
 int stage_slot_down(const struct ending *x, struct err *e)
 {
-	if (x->record->slot == SESSION_NO_SLOT || x->failed)
+	if (x->record->slot == SESSION_NO_SLOT || x->failed || x->rests)
 		return 0;
 	return slot_release(x->record->slot, x->record->id, e);
+}
+
+static int take_held(struct launch *l, struct err *e)
+{
+	for (unsigned i = 0; i < l->n_held && i < LISTEN_LOOPBACK_MAX; i++) {
+		l->listeners[i] = fcntl(l->held_listeners[i], F_DUPFD_CLOEXEC, 3);
+		if (l->listeners[i] < 0)
+			return err_errno(e, "duplicate a listener");
+		l->n_listeners++;
+	}
+	return (int)l->n_listeners;
+}
+
+/* How many descriptors. */
+static int listen_for_host(struct launch *l, struct err *e)
+{
+	if (l->resumes && l->n_held)
+		return take_held(l, e);
+	return l->resumes ? listen_loopback_again(l->listeners, l->record.host_port, e)
+			  : listen_loopback(l->listeners, &l->record.host_port, e);
 }
 
 int stage_listen_up(struct launch *l, struct err *e)
 {
 	const struct request *r = l->plan->request;
-	int n = listen_loopback(l->listeners, &l->record.host_port, e);
+	int n = listen_for_host(l, e);
 
 	if (n < 0)
 		return n;
@@ -81,14 +131,6 @@ int stage_listen_up(struct launch *l, struct err *e)
 		l->n_publish++;
 	}
 	return 0;
-}
-
-static int copy_text(char **to, const char *from, struct err *e)
-{
-	if (!from)
-		return 0;
-	*to = str_dup(from, e);
-	return *to ? 0 : -e->code;
 }
 
 static const char *const workspace_kinds[] = {
@@ -148,19 +190,81 @@ static int draft(struct launch *l, struct err *e)
 	return 0;
 }
 
+/* What it was started with: a paused one is brought back by it. */
+static int keep_request(struct launch *l, struct err *e)
+{
+	autobuf struct buf text = { 0 };
+
+	request_write(l->plan->request, l->plan->policy, &text);
+	if (buf_check(&text, e) < 0)
+		return err_wrap(e, "session %s: its request", l->plan->id);
+	return session_keep_request(l->session, &text, e);
+}
+
+static bool maps_equal(const struct id_map *a, const struct id_map *b)
+{
+	return a->n == b->n && memcmp(a->range, b->range, a->n * sizeof(a->range[0])) == 0;
+}
+
+/* Its layers hold ids, which must mean the same as before. */
+static int check_ids(const struct launch *l, struct err *e)
+{
+	const struct record *r = &l->record;
+	bool root = l->plan->ids == IDS_ROOT;
+
+	if (r->ids != l->plan->ids ||
+	    !maps_equal(&r->session_uids, root ? &l->inside.session_uids : &l->inside.outer_uids) ||
+	    !maps_equal(&r->session_gids, root ? &l->inside.session_gids : &l->inside.outer_gids))
+		return err_code(e, EPERM,
+				"session %s: this host gives other ids now than its files have",
+				r->id);
+	if (!!r->link[0] != l->plan->veth)
+		return err_code(e, EPERM,
+				"session %s: whether it can have an address of its own has changed",
+				r->id);
+	return 0;
+}
+
+static void forget_groups(struct record *r)
+{
+	for (unsigned i = 0; i < r->n_groups; i++)
+		free(take_ptr(&r->group[i]));
+	r->n_groups = 0;
+}
+
+/* Groups are made below where we stand, which may be elsewhere than where it was started. */
+static int draft_again(struct launch *l, struct err *e)
+{
+	struct record *r = &l->session->record;
+
+	if (check_ids(l, e) < 0 || net_inside_fill(l->plan, r->slot, &l->inside.net, e) < 0)
+		return -e->code;
+	forget_groups(r);
+	forget_groups(&l->record);
+	if (cgroup_names(l->plan, r->id, r->group, &r->n_groups, e) < 0 ||
+	    cgroup_names(l->plan, r->id, l->record.group, &l->record.n_groups, e) < 0 ||
+	    session_save(l->session, e) < 0)
+		return -e->code;
+	return session_note(l->session, e, "resumes");
+}
+
 int stage_session_up(struct launch *l, struct err *e)
 {
-	if (draft(l, e) < 0)
+	if (l->resumes)
+		return draft_again(l, e);
+	if (draft(l, e) < 0 || session_new(l->state, &l->record, &l->session, e) < 0 ||
+	    name_take(l->session, e) < 0)
 		return -e->code;
-	return session_new(l->state, &l->record, &l->session, e);
+	return l->stays ? keep_request(l, e) : 0;
 }
 
 int stage_session_down(const struct ending *x, struct err *e)
 {
-	if (!x->session || x->failed)
+	if (!x->session || x->failed || x->rests)
 		return 0;
 	if (x->record->keep && !x->remove)
 		return 0;
+	name_drop(x->session);
 	return layers_remove(x->session, e);
 }
 
@@ -168,11 +272,10 @@ int stages_forget(struct session *s, struct err *e)
 {
 	struct record *r = &s->record;
 
+	session_drop_request(s);
 	if (!r->n_groups && !r->link[0] && r->slot == SESSION_NO_SLOT)
 		return 0;
-	for (unsigned i = 0; i < r->n_groups; i++)
-		free(take_ptr(&r->group[i]));
-	r->n_groups = 0;
+	forget_groups(r);
 	r->slot = SESSION_NO_SLOT;
 	r->link[0] = '\0';
 	r->address = 0;
@@ -206,7 +309,7 @@ int stage_overlay_up(struct launch *l, struct err *e)
 
 	if (overlay_up(l->plan, repo ? &l->base : NULL, l->skeleton, l->session, e) < 0)
 		return -e->code;
-	if (repo && l->plan->request->dirty && carry_over(l, e) < 0)
+	if (repo && l->plan->request->dirty && !l->resumes && carry_over(l, e) < 0)
 		return err_wrap(e, "--dirty");
 	return 0;
 }

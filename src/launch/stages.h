@@ -11,6 +11,7 @@ struct ending {
 	const struct record *record;
 	struct session *session; /* NULL: it never got a directory */
 	bool remove;		 /* the layers too, whatever the record says */
+	bool rests;		 /* it is to be brought back: its layers and its slot stay */
 	bool failed; /* something is left: its record and its slot stay for the next try */
 };
 

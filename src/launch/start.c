@@ -54,6 +54,21 @@ static bool is_cancelled(const struct launch *l)
 	return poll(&p, 1, 0) > 0;
 }
 
+/* What the caller will be told comes last: until then a dead session is one that nobody knows of. */
+static int leave_alone(struct launch *l, struct err *e)
+{
+	if (session_hand_over(l->session, e) < 0)
+		return -e->code;
+	if (l->resumes)
+		return session_note(l->session, e, "resumed");
+	return l->plan->request->persists ? session_note(l->session, e, "persists") : 0;
+}
+
+static int undo(struct launch *l, struct err *e)
+{
+	return l->resumes ? lifecycle_rest(l->session, e) : lifecycle_down(l->session, true, e);
+}
+
 int start_session(struct launch *l, struct laps *laps, struct err *e)
 {
 	struct err later = { 0 };
@@ -71,10 +86,10 @@ int start_session(struct launch *l, struct laps *laps, struct err *e)
 	if (r == 0 && is_cancelled(l))
 		r = err_code(e, EINTR, "interrupted");
 	if (r == 0)
-		r = session_hand_over(l->session, e);
+		r = leave_alone(l, e);
 	if (r == 0)
 		return 0;
-	if (lifecycle_down(l->session, true, &later) < 0)
+	if (undo(l, &later) < 0)
 		log_error("%s", later.text);
 	return -e->code;
 }

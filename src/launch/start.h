@@ -8,5 +8,5 @@
 
 /* Bring up what launch_init() was given: when this returns the executor answers at its ports, and the
  * session lives without us. On failure, and when a signal said that nobody wants it any more, nothing
- * is left of it. */
+ * is left of it; one that was to be brought back rests again. */
 must_check int start_session(struct launch *l, struct laps *laps, struct err *e);

@@ -9,6 +9,11 @@
  * itself) lets go, and what is left is ours. */
 static int end(struct session *s, bool keep, struct err *e)
 {
+	if (session_claim(s, true, e) < 0)
+		return e->code == ENOENT ? 0 : -e->code;
+	/* From here on it is not one to be brought back, whoever takes it down. */
+	if ((s->record.paused || s->record.persists) && session_note(s, e, "stops") < 0)
+		return -e->code;
 	if (keep && !s->record.keep && session_note(s, e, "keep") < 0)
 		return -e->code;
 	if (lifecycle_kill(&s->record, e) < 0 || session_lock(s, true, e) < 0)

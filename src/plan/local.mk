@@ -25,6 +25,7 @@ libplan_a_SOURCES += src/plan/policy_sections.c
 libplan_a_SOURCES += src/plan/policy_show.c
 libplan_a_SOURCES += src/plan/refuse.c src/plan/refuse.h
 libplan_a_SOURCES += src/plan/request.h
+libplan_a_SOURCES += src/plan/request_json.c src/plan/request_json.h
 libplan_a_SOURCES += src/plan/resolve.c
 libplan_a_SOURCES += src/plan/root_dir.c src/plan/root_dir.h
 libplan_a_SOURCES += src/plan/show.c src/plan/show.h

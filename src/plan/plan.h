@@ -22,7 +22,7 @@ struct publish {
 	uint16_t port, inside;
 };
 
-/* What the caller asked for; every member may be unset. */
+/* What the caller asked for; every member may be unset. Each has a row in request_json.c. */
 struct request {
 	enum workspace_kind kind;
 	char *path;   /* canonical: the top of the work tree, or the directory */
@@ -70,6 +70,9 @@ bool request_name_ok(const char *name);
  * found. Call it once, before plan_make(). */
 must_check int request_resolve(struct request *r, const struct policy *p, const struct host *h,
 			       struct err *e);
+
+/* A request that names nothing: no workspace, no limit; the network is the policy's. */
+void request_init(struct request *r);
 
 /* Free what its members point to. */
 void request_clear(struct request *r);

@@ -141,21 +141,31 @@ static char *name_of(const char *path, struct err *e)
 }
 
 /* A profile named without a leading '/' stands beside the policy. */
-static int load_oci(struct policy *p, struct err *e)
+static int read_oci(struct policy *p, struct err *e)
 {
 	autofree char *path = NULL;
 	autobuf struct buf text = { 0 };
 	autofree char *opened = NULL;
 
-	if (!p->seccomp_oci)
-		return 0;
 	if (p->seccomp_oci[0] == '/' || !strrchr(p->path, '/'))
 		path = str_dup(p->seccomp_oci, e);
 	else
 		path = str_fmt(e, "%.*s/%s", (int)(strrchr(p->path, '/') - p->path), p->path,
 			       p->seccomp_oci);
-	if (!path || open_path(path, &text, &opened, e) < 0 ||
-	    policy_parse_oci(buf_str(&text), text.len, path, p, e) < 0)
+	if (!path || open_path(path, &text, &opened, e) < 0)
+		return -e->code;
+	if (strlen(buf_str(&text)) != text.len)
+		return err_code(e, EINVAL, "%s: a byte of zero", path);
+	p->texts.oci = buf_take(&text);
+	return 0;
+}
+
+static int load_oci(struct policy *p, struct err *e)
+{
+	if (!p->seccomp_oci)
+		return 0;
+	if ((!p->texts.oci && read_oci(p, e) < 0) ||
+	    policy_parse_oci(p->texts.oci, strlen(p->texts.oci), p->seccomp_oci, p, e) < 0)
 		return -e->code;
 	return policy_digest(p, e);
 }
@@ -172,6 +182,21 @@ static int check_rules(const struct policy *p, struct err *e)
 		p->path);
 }
 
+/* What a parsed one lacks. Frees it on failure. */
+static int complete(struct policy *p, const char *path, struct policy **out, struct err *e)
+{
+	free(p->name);
+	free(p->path);
+	p->name = name_of(path, e);
+	p->path = str_dup(path, e);
+	if (!p->name || !p->path || load_oci(p, e) < 0 || check_rules(p, e) < 0) {
+		policy_free(p);
+		return -e->code;
+	}
+	*out = p;
+	return 0;
+}
+
 int policy_load(const char *name_or_path, struct policy **out, struct err *e)
 {
 	bool is_path = strchr(name_or_path, '/') != NULL;
@@ -185,16 +210,24 @@ int policy_load(const char *name_or_path, struct policy **out, struct err *e)
 		return ret;
 	if (policy_parse(buf_str(&text), text.len, path, find_extended, &p, e) < 0)
 		return -e->code;
-	free(p->name);
-	free(p->path);
-	p->name = name_of(path, e);
-	p->path = take_ptr(&path);
-	if (!p->name || load_oci(p, e) < 0 || check_rules(p, e) < 0) {
-		policy_free(p);
+	return complete(p, path, out, e);
+}
+
+int policy_reload(const char *path, const struct policy_texts *texts, struct policy **out,
+		  struct err *e)
+{
+	struct policy *p = NULL;
+
+	if (policy_parse_texts(texts, path, &p, e) < 0)
 		return -e->code;
+	if (texts->oci) {
+		p->texts.oci = str_dup(texts->oci, e);
+		if (!p->texts.oci) {
+			policy_free(p);
+			return -e->code;
+		}
 	}
-	*out = p;
-	return 0;
+	return complete(p, path, out, e);
 }
 
 int policy_init(struct policy *p, struct err *e)
@@ -216,6 +249,14 @@ int policy_init(struct policy *p, struct err *e)
 			       p->name && p->path && p->description
 		       ? 0
 		       : -ENOMEM;
+}
+
+void policy_texts_clear(struct policy_texts *t)
+{
+	free(t->own);
+	free(t->extended);
+	free(t->oci);
+	*t = (struct policy_texts) { 0 };
 }
 
 void policy_free(struct policy *p)
@@ -243,6 +284,7 @@ void policy_free(struct policy *p)
 	free(p->git_name);
 	free(p->git_email);
 	free(p->seccomp_oci);
+	policy_texts_clear(&p->texts);
 	policy_clear_rules(p);
 	free(p);
 }

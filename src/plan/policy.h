@@ -71,6 +71,13 @@ struct seccomp_rule {
 	unsigned n_args;
 };
 
+/* What a policy was read from. */
+struct policy_texts {
+	char *own;
+	char *extended; /* NULL: it extends none */
+	char *oci;	/* NULL: its rules are its own */
+};
+
 struct policy {
 	char *name, *path, *description;
 	char digest[65]; /* SHA-256 of the effective policy, hexadecimal */
@@ -98,6 +105,7 @@ struct policy {
 	unsigned default_error; /* errno of a known call that no rule allows */
 	char *seccomp_oci;     /* the rules were taken from this OCI profile; NULL: they are ours */
 	char rules_digest[65]; /* of the seccomp part alone: the name of the cached filter */
+	struct policy_texts texts;
 };
 
 /* Where policies are looked for by name, first to last: OHS_POLICY_DIR, the caller's, the system's,
@@ -108,6 +116,12 @@ must_check int policy_dirs(char ***dirs, struct err *e);
  * directory) or by path (it has a slash). The caller frees it. */
 must_check int policy_load(const char *name_or_path, struct policy **out, struct err *e);
 void policy_free(struct policy *p);
+
+/* The policy that was loaded from `path` once, of the texts it had then: what its files say by now does
+ * not matter. */
+must_check int policy_reload(const char *path, const struct policy_texts *texts,
+			     struct policy **out, struct err *e);
+void policy_texts_clear(struct policy_texts *t);
 
 /* The same from bytes: `find` gives the text of the policy it extends. Pure: for tests and fuzzing. */
 must_check int policy_parse(const char *text, size_t len, const char *where,

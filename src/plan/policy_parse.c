@@ -183,13 +183,19 @@ static int read_extended(const struct json *extends, struct policy *p, const cha
 	autojson struct json_doc *doc = NULL;
 	autobuf struct buf text = { 0 };
 
-	if (!str_is_name(extends->string.bytes, 200) || !find)
+	if (!str_is_name(extends->string.bytes, 200) || (!find && !p->texts.extended))
 		return json_error(extends, where, e, "must be the name of a policy");
-	if (find(extends->string.bytes, &text, e) < 0)
+	if (p->texts.extended)
+		buf_puts(&text, p->texts.extended);
+	else if (find(extends->string.bytes, &text, e) < 0)
 		return err_wrap(e, "%s: line %u: 'extends'", where, extends->line);
-	if (parse_document(buf_str(&text), text.len, base.where, &doc, e) < 0)
+	if (buf_check(&text, e) < 0 ||
+	    parse_document(buf_str(&text), text.len, base.where, &doc, e) < 0 ||
+	    read_text(&base, json_root(doc), e) < 0)
 		return -e->code;
-	return read_text(&base, json_root(doc), e);
+	if (!p->texts.extended)
+		p->texts.extended = buf_take(&text);
+	return 0;
 }
 
 static int parse_into(const char *text, size_t len, const char *where,
@@ -209,6 +215,9 @@ static int parse_into(const char *text, size_t len, const char *where,
 		return -e->code;
 	if (read_text(&reader, json_root(doc), e) < 0)
 		return -e->code;
+	p->texts.own = strndup(text, len);
+	if (!p->texts.own)
+		return err_code(e, ENOMEM, "policy: no memory");
 	return policy_digest(p, e);
 }
 
@@ -226,4 +235,25 @@ int policy_parse(const char *text, size_t len, const char *where,
 	}
 	*out = p;
 	return 0;
+}
+
+int policy_parse_texts(const struct policy_texts *t, const char *where, struct policy **out,
+		       struct err *e)
+{
+	struct policy *p = calloc(1, sizeof(*p));
+	int r = 0;
+
+	if (!p)
+		return err_code(e, ENOMEM, "policy: no memory");
+	if (t->extended) {
+		p->texts.extended = str_dup(t->extended, e);
+		r = p->texts.extended ? 0 : -e->code;
+	}
+	if (r == 0)
+		r = parse_into(t->own, strlen(t->own), where, NULL, p, e);
+	if (r < 0)
+		policy_free(p);
+	else
+		*out = p;
+	return r;
 }

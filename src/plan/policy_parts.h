@@ -20,6 +20,10 @@ struct policy_reader {
 /* Fill `p` with what holds where a policy says nothing: no more than the names of things. */
 must_check int policy_init(struct policy *p, struct err *e);
 
+/* policy_parse() of texts that were read before. */
+must_check int policy_parse_texts(const struct policy_texts *t, const char *where,
+				  struct policy **out, struct err *e);
+
 /* The sections: each takes its object, and a struct policy_reader. */
 must_check int policy_parse_user(const struct json *value, void *reader, struct err *e);
 must_check int policy_parse_root(const struct json *value, void *reader, struct err *e);
@@ -29,6 +33,9 @@ must_check int policy_parse_network(const struct json *value, void *reader, stru
 must_check int policy_parse_environment(const struct json *value, void *reader, struct err *e);
 must_check int policy_parse_certificates(const struct json *value, void *reader, struct err *e);
 must_check int policy_parse_mounts(const struct json *value, void *reader, struct err *e);
+
+/* "cow" or "ro" into a struct policy_mount. */
+must_check int policy_parse_mount_mode(const struct json *value, void *mount, struct err *e);
 
 /* "seccomp": {...} into p->rules, p->default_error, p->seccomp_oci. */
 must_check int policy_parse_seccomp(const struct json *value, void *reader, struct err *e);

@@ -388,7 +388,7 @@ int policy_parse_certificates(const struct json *value, void *reader, struct err
 
 /* mounts */
 
-static int parse_mount_mode(const struct json *value, void *record, struct err *e)
+int policy_parse_mount_mode(const struct json *value, void *record, struct err *e)
 {
 	static const char *const names[] = { [MOUNT_MODE_COW] = "cow", [MOUNT_MODE_RO] = "ro" };
 
@@ -409,7 +409,7 @@ static const struct field mount_fields[] = {
 	  .kind = FIELD_STRING,
 	  .offset = offsetof(struct policy_mount, inside),
 	  .required = true },
-	{ .key = "mode", .kind = FIELD_CUSTOM, .parse = parse_mount_mode },
+	{ .key = "mode", .kind = FIELD_CUSTOM, .parse = policy_parse_mount_mode },
 	{ .key = "why", .kind = FIELD_CUSTOM, .parse = policy_why },
 };
 

@@ -77,7 +77,7 @@ static void show_mounts(struct json_out *o, const struct policy *p)
 		jo_object(o, NULL);
 		jo_string(o, "host", p->mounts[i].host);
 		jo_string(o, "inside", p->mounts[i].inside);
-		jo_string(o, "mode", p->mounts[i].mode == MOUNT_MODE_RO ? "ro" : "cow");
+		jo_string(o, "mode", show_mount_mode(p->mounts[i].mode));
 		jo_end_object(o);
 	}
 	jo_end_array(o);

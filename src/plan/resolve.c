@@ -274,5 +274,12 @@ void request_clear(struct request *r)
 	free(r->label);
 	strv_free(r->toolchain_path);
 	strv_free(r->host_env);
-	*r = (struct request) { .net = -1 };
+	request_init(r);
+}
+
+void request_init(struct request *r)
+{
+	*r = (struct request) { .net = -1,
+				.limits = { LIMIT_NONE, LIMIT_NONE, LIMIT_NONE, LIMIT_NONE,
+					    LIMIT_NONE, LIMIT_NONE, LIMIT_NONE, LIMIT_NONE } };
 }

@@ -18,6 +18,16 @@ static const struct {
 	{ "tmp_bytes", offsetof(struct limits, tmp_bytes) },
 };
 
+const char *limit_name(unsigned i)
+{
+	return i < ARRAY_LEN(limit_keys) ? limit_keys[i].key : NULL;
+}
+
+uint64_t *limit_at(struct limits *limits, unsigned i)
+{
+	return (uint64_t *)(void *)((char *)limits + limit_keys[i].offset);
+}
+
 void show_limits(struct json_out *o, const char *key, const struct limits *limits)
 {
 	jo_object(o, key);
@@ -39,6 +49,11 @@ void show_degraded(struct json_out *o, const char *key, unsigned bits)
 		if (bits & bit)
 			jo_string(o, NULL, degraded_name(bit));
 	jo_end_array(o);
+}
+
+const char *show_mount_mode(enum mount_mode mode)
+{
+	return mode == MOUNT_MODE_RO ? "ro" : "cow";
 }
 
 const char *show_net_name(enum net_mode net)

@@ -106,6 +106,18 @@ static int on_paused(struct record *r, const char *value, struct err *e)
 	return set_text(&r->paused, value, e);
 }
 
+static int on_rested(struct record *r, const char *value, struct err *e)
+{
+	r->rested = true;
+	return stands_alone("rested", value, e);
+}
+
+static int on_resumes(struct record *r, const char *value, struct err *e)
+{
+	r->rested = false;
+	return stands_alone("resumes", value, e);
+}
+
 static int on_resumed(struct record *r, const char *value, struct err *e)
 {
 	free(take_ptr(&r->paused));
@@ -115,7 +127,7 @@ static int on_resumed(struct record *r, const char *value, struct err *e)
 static int on_stops(struct record *r, const char *value, struct err *e)
 {
 	free(take_ptr(&r->paused));
-	r->persists = false;
+	r->persists = r->rested = false;
 	return stands_alone("stops", value, e);
 }
 
@@ -138,6 +150,8 @@ static const struct {
 	{ "keep", on_keep },
 	{ "persists", on_persists },
 	{ "paused", on_paused },
+	{ "rested", on_rested },
+	{ "resumes", on_resumes },
 	{ "resumed", on_resumed },
 	{ "stops", on_stops },
 	{ "stage", on_stage },

@@ -163,6 +163,14 @@ static int open_spare(const struct job *j, const char *path, mode_t mode, struct
 	return take_fd(&fd);
 }
 
+/* Of a session that is brought back: as it left it, whatever owner and mode it gave it. */
+static int open_again(const struct job *j, const char *path, struct err *e)
+{
+	int fd = openat(j->layers, path, DIR_PATH | O_NOFOLLOW);
+
+	return fd < 0 ? err_errno(e, "open layer '%s'", path) : fd;
+}
+
 static int make_and_open(const struct job *j, const char *layer, const char *part, mode_t mode,
 			 struct err *e)
 {
@@ -173,6 +181,8 @@ static int make_and_open(const struct job *j, const char *layer, const char *par
 		return err_code(e, ENAMETOOLONG, "'%s' is too long a name of a layer", layer);
 	if (mkdirat(j->layers, path, mode) == 0)
 		fd = openat(j->layers, path, DIR_PATH | O_NOFOLLOW);
+	else if (errno == EEXIST && j->session->again)
+		return open_again(j, path, e);
 	else if (errno == EEXIST && j->session->spare)
 		return open_spare(j, path, mode, e);
 	return fd < 0 ? err_errno(e, "make layer '%s'", path) : fd;
@@ -180,19 +190,21 @@ static int make_and_open(const struct job *j, const char *layer, const char *par
 
 static int make_upper(const struct job *j, struct mount_step *step, struct err *e)
 {
+	bool spare = j->session->spare, again = j->session->again, there;
 	mode_t mode = 0700;
 	uid_t uid;
 	gid_t gid;
 
 	if (upper_mode(step, &mode, e) < 0)
 		return -e->code;
-	if (mkdirat(j->layers, step->layer, 0700) < 0 && (errno != EEXIST || !j->session->spare))
+	there = mkdirat(j->layers, step->layer, 0700) < 0;
+	if (there && (errno != EEXIST || !(spare || again)))
 		return err_errno(e, "make layer '%s'", step->layer);
 	step->upper = make_and_open(j, step->layer, "upper", mode, e);
 	step->work = step->upper < 0 ? -1 : make_and_open(j, step->layer, "work", 0700, e);
 	if (step->work < 0)
 		return -e->code;
-	if (j->plan->ids != IDS_ROOT)
+	if (j->plan->ids != IDS_ROOT || (again && there))
 		return 0; /* the caller's, which is the workload's user inside */
 	upper_owner(j, step, &uid, &gid);
 	if (fchownat(step->upper, "", uid, gid, AT_EMPTY_PATH) < 0)

@@ -139,6 +139,7 @@ static const struct field fields[] = {
 	TEXT("label", r.label),
 	FLAG("persists", r.persists),
 	TEXT("paused", r.paused),
+	FLAG("rested", r.rested),
 	NUMBER("init_pid", init_pid, INT32_MAX),
 	NUMBER("init_start", init_start, INT64_MAX),
 };
@@ -250,8 +251,8 @@ static int wire_finish(struct wire *w, struct err *e)
 		return err_code(e, EINVAL, WHERE ": 'label' is longer than %u bytes",
 				REQUEST_LABEL_MAX);
 	if (w->r.paused && !record_pause_ok(w->r.paused))
-		return err_code(e, EINVAL, WHERE ": 'paused': '%.20s' is not %s or %s",
-				w->r.paused, RECORD_FROZEN, RECORD_ON_DISK);
+		return err_code(e, EINVAL, WHERE ": 'paused': '%.20s' is not %s or %s", w->r.paused,
+				RECORD_FROZEN, RECORD_ON_DISK);
 	if (w->key && !is_hex(w->key))
 		return err_code(e, EINVAL, WHERE ": 'key' is not hexadecimal");
 	if (take_ids_mode(w->ids, &w->r.ids, e) < 0 ||

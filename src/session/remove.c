@@ -83,14 +83,14 @@ static int remove_layers(void *arg, struct err *e)
 }
 
 /* The caller may not change what belongs to a subordinate id of his: its root may. */
-static int remove_as_owner(struct session *s, struct err *e)
+static int as_owner(struct session *s, int (*work)(void *arg, struct err *e), struct err *e)
 {
 	const struct record *r = &s->record;
 
 	if (r->ids == IDS_ROOT || !r->session_uids.n)
 		return -e->code;
 	log_debug("session %s: %s: again as the root of its ids", r->id, e->text);
-	return idhelper_run(&r->session_uids, &r->session_gids, remove_layers, &s->dir, e);
+	return idhelper_run(&r->session_uids, &r->session_gids, work, &s->dir, e);
 }
 
 /* Without its record the rest is an unborn session's, which any command may sweep. */
@@ -131,7 +131,7 @@ int layers_remove(struct session *s, struct err *e)
 		return 0;
 	if (handed < 0)
 		log_debug("%s", e->text);
-	if (remove_layers(&s->dir, e) < 0 && remove_as_owner(s, e) < 0)
+	if (remove_layers(&s->dir, e) < 0 && as_owner(s, remove_layers, e) < 0)
 		return err_wrap(e, "session %s: remove its layers", s->record.id);
 	return remove_directory(s, sessions, e);
 }
@@ -146,16 +146,28 @@ static int unmark(int layers, const char *name, struct err *e)
 	return fs_remove_tree(layers, path, e);
 }
 
+/* Runs in the helper process too; `arg` is the session's directory. */
+static int unmark_layers(void *arg, struct err *e)
+{
+	int dir = *(const int *)arg;
+	autoclose int layers =
+		openat(dir, "layers", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return layers < 0 ? err_errno(e, "open its layers") : each_layer(layers, unmark, e);
+}
+
+int layers_unmark(struct session *s, struct err *e)
+{
+	if (unmark_layers(&s->dir, e) < 0 && as_owner(s, unmark_layers, e) < 0)
+		return err_wrap(e, "session %s: keep its layers", s->record.id);
+	return 0;
+}
+
 int layers_keep(struct session *s, struct err *e)
 {
-	autoclose int layers =
-		openat(s->dir, "layers", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (layers < 0)
-		return err_errno(e, "session %s: open its layers", s->record.id);
-	if (each_layer(layers, unmark, e) < 0)
-		return err_wrap(e, "session %s: keep its layers", s->record.id);
-	if (syncfs(layers) < 0)
+	if (layers_unmark(s, e) < 0)
+		return -e->code;
+	if (syncfs(s->dir) < 0)
 		return err_errno(e, "session %s: write its layers to the disk", s->record.id);
 	return 0;
 }

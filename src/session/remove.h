@@ -11,6 +11,9 @@
  * namespace with the recorded maps. Idempotent. */
 must_check int layers_remove(struct session *s, struct err *e);
 
+/* Make its layers fit to be mounted again. No process of the session may live. */
+must_check int layers_unmark(struct session *s, struct err *e);
+
 /* The session is over and its layers stay: take the kernel's mark of a volatile mount away and
  * write everything to the disk. This may take long: do it when the answer has been given. */
 must_check int layers_keep(struct session *s, struct err *e);

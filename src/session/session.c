@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* session.c - a session's directory: made, locked, opened, listed; see session.h.
  *
- * Two locks. The session's own says whether it lives; it is taken whole and exclusively by whoever
- * takes it down, and shared by those who keep it, a byte a role:
- *
- *	LOCK_USED	of the open file: a process of the session may still be there, if only to die
- *	LOCK_SUPERVISED	of our process: goes with it, whatever else has inherited the descriptor
- *	LOCK_LIVES	of the open file, once init has it: no supervisor is needed any more
- *
- * It can be asked about without being taken, so a look never makes another's attempt fail. The lock
- * of sessions/ is held shared while a directory is without its record: what has none, and is not
- * being made, is left over from a start that was killed. */
+ * The lock of sessions/ is held shared while a directory is without its record: what has none, and is
+ * not being made, is left over from a start that was killed. A session's own locks are in lock.c. */
 #include "session/session.h"
 
 #include <dirent.h>
@@ -28,18 +20,22 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "plan/request_json.h"
 #include "session/record.h"
+#include "session/session_parts.h"
 #include "session/spare.h"
 
 #define RECORD "record.json"
 #define RECORD_NEXT RECORD ".new" /* what io_replace_file() writes it to */
-#define ID_DIGITS 12
 #define NOTE_BYTES 8192
+#define NO_SESSION "no session '%s': 'ohsandbox list' shows them"
+#define REQUEST "request.json"
+#define JOURNAL_ENOUGH (64 << 10)
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* A system call failed below the state directory. A full disk is the user's to cure, so it is told
  * which one. */
-static int failed(int state, const char *id, const char *what, struct err *e)
+int session_failed(int state, const char *id, const char *what, struct err *e)
 {
 	int code = errno;
 	struct err ignored;
@@ -56,7 +52,7 @@ static int failed(int state, const char *id, const char *what, struct err *e)
 			 path ? path : "the state directory");
 }
 
-static bool is_id(const char *name, size_t min, size_t max)
+bool session_is_id(const char *name, size_t min, size_t max)
 {
 	size_t n = strspn(name, "0123456789abcdef");
 
@@ -85,12 +81,12 @@ static int sessions_open(int state, struct err *e)
 
 	if (fd < 0 && errno == ENOENT) {
 		if (mkdirat(state, "sessions", 0700) < 0 && errno != EEXIST)
-			return failed(state, "directory", "create 'sessions'", e);
+			return session_failed(state, "directory", "create 'sessions'", e);
 		fd = openat(state, "sessions", DIR_FLAGS);
 		if (fd >= 0)
 			spread(fd);
 	}
-	return fd < 0 ? failed(state, "directory", "open 'sessions'", e) : fd;
+	return fd < 0 ? session_failed(state, "directory", "open 'sessions'", e) : fd;
 }
 
 int sessions_hold(int state, struct err *e)
@@ -100,7 +96,7 @@ int sessions_hold(int state, struct err *e)
 	if (fd < 0)
 		return fd;
 	if (flock(fd, LOCK_SH) < 0)
-		return failed(state, "directory", "lock 'sessions'", e);
+		return session_failed(state, "directory", "lock 'sessions'", e);
 	return take_fd(&fd);
 }
 
@@ -156,26 +152,6 @@ static char *now_utc(struct err *e)
 		       tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
 
-enum { LOCK_USED, LOCK_SUPERVISED, LOCK_LIVES, LOCK_WHOLE };
-
-static struct flock lock_part(int part, short type)
-{
-	if (part == LOCK_WHOLE)
-		return (struct flock) { .l_type = type, .l_whence = SEEK_SET };
-	return (struct flock) { .l_type = type, .l_whence = SEEK_SET, .l_start = part, .l_len = 1 };
-}
-
-static int lock_set(int fd, int part, short type, int how)
-{
-	struct flock l = lock_part(part, type);
-	int r;
-
-	do {
-		r = fcntl(fd, how, &l);
-	} while (r < 0 && errno == EINTR);
-	return r;
-}
-
 static int record_store(struct session *s, struct err *e)
 {
 	autobuf struct buf text = { 0 };
@@ -187,14 +163,51 @@ static int record_store(struct session *s, struct err *e)
 		return err_wrap(e, "session %s: record", s->record.id);
 	if (io_replace_file(s->dir, RECORD, text.data, text.len, 0600, &cause) < 0) {
 		errno = cause.code;
-		return failed(s->state, s->record.id, "write the record", e);
+		return session_failed(s->state, s->record.id, "write the record", e);
 	}
 	return 0;
 }
 
+/* What the journal says is in the record now. Read again on top of it, it says the same: it is emptied
+ * only lest it grow without end. */
 int session_save(struct session *s, struct err *e)
 {
-	return record_store(s, e);
+	struct stat st;
+
+	if (record_store(s, e) < 0)
+		return -e->code;
+	if (fstat(s->journal, &st) == 0 && st.st_size > JOURNAL_ENOUGH &&
+	    ftruncate(s->journal, 0) < 0)
+		return session_failed(s->state, s->record.id, "empty the journal", e);
+	return 0;
+}
+
+/* One that an ended session left in this directory is a newline long, and overwritten. */
+int session_keep_request(struct session *s, const struct buf *text, struct err *e)
+{
+	autoclose int fd =
+		openat(s->dir, REQUEST, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 || write(fd, text->data, text->len) != (ssize_t)text->len)
+		return session_failed(s->state, s->record.id, "write its request", e);
+	return 0;
+}
+
+bool session_has_request(const struct session *s)
+{
+	return faccessat(s->dir, REQUEST, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int session_read_request(const struct session *s, struct buf *text, struct err *e)
+{
+	if (io_read_file(s->dir, REQUEST, REQUEST_BYTES_MAX, text, e) < 0)
+		return err_wrap(e, "session %s", s->record.id);
+	return 0;
+}
+
+void session_drop_request(struct session *s)
+{
+	(void)unlinkat(s->dir, REQUEST, 0); /* of a session that is over it is no use to anybody */
 }
 
 /* Its files. In a spare directory they are there already, and empty; somebody who still waits for the
@@ -206,13 +219,12 @@ static int furnish(struct session *s, struct err *e)
 
 	s->lock = openat(s->dir, "lock", O_RDONLY | how, 0600);
 	if (s->lock < 0)
-		return failed(s->state, id, "create the lock", e);
-	if (lock_set(s->lock, LOCK_USED, F_RDLCK, F_OFD_SETLK) < 0 ||
-	    lock_set(s->lock, LOCK_SUPERVISED, F_RDLCK, F_SETLK) < 0)
-		return failed(s->state, id, "take the lock", e);
+		return session_failed(s->state, id, "create the lock", e);
+	if (session_lock_new(s, e) < 0)
+		return -e->code;
 	s->journal = openat(s->dir, "journal", O_WRONLY | O_APPEND | how, 0600);
 	if (s->journal < 0)
-		return failed(s->state, id, "create the journal", e);
+		return session_failed(s->state, id, "create the journal", e);
 	return record_store(s, e);
 }
 
@@ -227,12 +239,12 @@ static int settle(struct session *s, int sessions, bool spare, struct err *e)
 		return err_wrap(e, "session %s", id);
 	s->spare = taken > 0;
 	if (!taken && mkdirat(sessions, id, 0700) < 0)
-		return failed(s->state, id, "create its directory", e);
+		return session_failed(s->state, id, "create its directory", e);
 	s->dir = openat(sessions, id, DIR_FLAGS);
 	if (s->dir >= 0 && furnish(s, e) == 0)
 		return 0;
 	if (s->dir < 0)
-		(void)failed(s->state, id, "open its directory", e);
+		(void)session_failed(s->state, id, "open its directory", e);
 	drop_fd(&s->journal);
 	drop_fd(&s->lock);
 	drop_fd(&s->dir);
@@ -250,9 +262,9 @@ int session_new(int state, const struct record *r, struct session **out, struct 
 
 	if (!s)
 		return -e->code;
-	if (!is_id(r->id, ID_DIGITS, ID_DIGITS))
+	if (!session_is_id(r->id, SESSION_ID_DIGITS, SESSION_ID_DIGITS))
 		return err_code(e, EINVAL, "session id '%.20s' is not %d hexadecimal digits", r->id,
-				ID_DIGITS);
+				SESSION_ID_DIGITS);
 	if (record_copy(r, &s->record, e) < 0)
 		return -e->code;
 	s->record.version = RECORD_VERSION;
@@ -294,9 +306,10 @@ static int blank(int dir, const char *name)
 int session_retire(struct session *s, struct err *e)
 {
 	if (renameat(s->dir, RECORD, s->dir, RECORD_NEXT) < 0)
-		return failed(s->state, s->record.id, "take the record away", e);
-	if (blank(s->dir, RECORD_NEXT) < 0 || blank(s->dir, "journal") < 0)
-		return failed(s->state, s->record.id, "empty the record", e);
+		return session_failed(s->state, s->record.id, "take the record away", e);
+	if (blank(s->dir, RECORD_NEXT) < 0 || blank(s->dir, "journal") < 0 ||
+	    (blank(s->dir, REQUEST) < 0 && errno != ENOENT))
+		return session_failed(s->state, s->record.id, "empty the record", e);
 	drop_fd(&s->journal);
 	/* Whoever has waited for it finds no session any more. */
 	drop_fd(&s->lock);
@@ -304,7 +317,8 @@ int session_retire(struct session *s, struct err *e)
 }
 
 /* The one session whose id begins so. */
-static int find_prefix(int sessions, const char *prefix, char id[ID_DIGITS + 1], struct err *e)
+static int find_prefix(int sessions, const char *prefix, char id[SESSION_ID_DIGITS + 1],
+		       struct err *e)
 {
 	int copy = openat(sessions, ".", DIR_FLAGS);
 	autodir DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
@@ -316,16 +330,16 @@ static int find_prefix(int sessions, const char *prefix, char id[ID_DIGITS + 1],
 		return err_errno(e, "read the directory of sessions");
 	}
 	while ((d = readdir(dir))) {
-		if (!is_id(d->d_name, ID_DIGITS, ID_DIGITS) || !str_starts(d->d_name, prefix))
+		if (!session_is_id(d->d_name, SESSION_ID_DIGITS, SESSION_ID_DIGITS) ||
+		    !str_starts(d->d_name, prefix))
 			continue;
 		if (id[0])
 			return err_code(e, ENOTUNIQ,
 					"'%s' begins the ids of %s and %s: name more of it", prefix,
 					id, d->d_name);
-		memcpy(id, d->d_name, ID_DIGITS + 1);
+		memcpy(id, d->d_name, SESSION_ID_DIGITS + 1);
 	}
-	return id[0] ? 0
-		     : err_code(e, ENOENT, "no session '%s': 'ohsandbox list' shows them", prefix);
+	return id[0] ? 0 : err_code(e, ENOENT, NO_SESSION, prefix);
 }
 
 /* A line that a killed writer left torn would spoil the next one. */
@@ -335,11 +349,11 @@ static int mend_journal(const struct session *s, const struct buf *text, struct 
 	size_t whole = last ? (size_t)(last + 1 - text->data) : 0;
 
 	if (whole != text->len && ftruncate(s->journal, (off_t)whole) < 0)
-		return failed(s->state, s->record.id, "mend the journal", e);
+		return session_failed(s->state, s->record.id, "mend the journal", e);
 	return 0;
 }
 
-static int load(struct session *s, const char *id, struct err *e)
+int session_load(struct session *s, const char *id, struct err *e)
 {
 	autobuf struct buf text = { 0 }, journal = { 0 };
 
@@ -354,50 +368,88 @@ static int load(struct session *s, const char *id, struct err *e)
 		return err_wrap(e, "session %s", id);
 	s->journal = openat(s->dir, "journal", O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
 	if (s->journal < 0)
-		return failed(s->state, id, "open the journal", e);
-	return s->lock >= 0 ? mend_journal(s, &journal, e) : 0;
+		return session_failed(s->state, id, "open the journal", e);
+	return s->lock >= 0 || s->claimed ? mend_journal(s, &journal, e) : 0;
 }
 
-static int take_lock(struct session *s, const char *id, bool wait, struct err *e)
+/* 1: the session of this name. What looks like a whole id is never one. */
+static int find_name(int state, const char *name, char id[SESSION_ID_DIGITS + 1])
 {
-	autoclose int fd = openat(s->dir, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	char path[sizeof("names/") + REQUEST_NAME_MAX];
+	ssize_t n;
 
-	if (fd < 0)
-		return failed(s->state, id, "open the lock", e);
-	if (lock_set(fd, LOCK_WHOLE, F_WRLCK, wait ? F_OFD_SETLKW : F_OFD_SETLK) < 0) {
-		if (errno == EAGAIN || errno == EACCES)
-			return err_code(e, EBUSY, "session %s lives: 'ohsandbox stop %s' ends it",
-					id, id);
-		return failed(s->state, id, "take the lock", e);
-	}
-	s->lock = take_fd(&fd);
+	if (!request_name_ok(name))
+		return 0;
+	(void)snprintf(path, sizeof(path), "names/%s", name);
+	n = readlinkat(state, path, id, SESSION_ID_DIGITS + 1);
+	if (n != SESSION_ID_DIGITS)
+		return 0;
+	id[n] = '\0';
+	return session_is_id(id, SESSION_ID_DIGITS, SESSION_ID_DIGITS);
+}
+
+static int open_found(struct session *s, const char *found, bool lock, struct err *e)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "sessions/%s", found);
+	s->dir = openat(s->state, path, DIR_FLAGS);
+	if (s->dir < 0)
+		return session_failed(s->state, found, "open its directory", e);
+	if (lock && session_lock_as(s, found, false, e) < 0)
+		return -e->code;
+	return session_load(s, found, e);
+}
+
+/* 1, or 0 where its name has become another's, or nobody's. */
+static int open_named(struct session *s, const char *name, bool lock, struct err *e)
+{
+	char found[SESSION_ID_DIGITS + 1];
+
+	if (!find_name(s->state, name, found))
+		return 0;
+	if (open_found(s, found, lock, e) < 0)
+		return e->code == ENOENT ? 0 : -e->code;
+	if (str_eq(s->record.name, name))
+		return 1;
+	drop_fd(&s->dir);
+	drop_fd(&s->lock);
+	drop_fd(&s->journal);
+	record_clear(&s->record);
 	return 0;
 }
 
-int session_lock(struct session *s, bool wait, struct err *e)
+static int open_by_id(struct session *s, const char *id, bool lock, struct err *e)
 {
-	return s->lock >= 0 ? 0 : take_lock(s, s->record.id, wait, e);
+	autoclose int sessions = sessions_open(s->state, e);
+	char found[SESSION_ID_DIGITS + 1];
+
+	if (sessions < 0)
+		return sessions;
+	if (!session_is_id(id, 1, SESSION_ID_DIGITS)) {
+		if (request_name_ok(id))
+			return err_code(e, ENOENT, NO_SESSION, id);
+		return err_code(e, EINVAL,
+				"'%.40s' is no id of a session: 1 to %d hexadecimal digits", id,
+				SESSION_ID_DIGITS);
+	}
+	if (find_prefix(sessions, id, found, e) < 0)
+		return -e->code;
+	return open_found(s, found, lock, e);
 }
 
 int session_open(int state, const char *id, bool lock, struct session **out, struct err *e)
 {
 	autosession struct session *s = session_alloc(state, e);
-	autoclose int sessions = s ? sessions_open(state, e) : -1;
-	char found[ID_DIGITS + 1];
+	int r;
 
-	if (sessions < 0)
+	if (!s)
 		return -e->code;
-	if (!is_id(id, 1, ID_DIGITS))
-		return err_code(e, EINVAL,
-				"'%.40s' is no id of a session: 1 to %d hexadecimal digits", id,
-				ID_DIGITS);
-	if (find_prefix(sessions, id, found, e) < 0)
-		return -e->code;
-	s->dir = openat(sessions, found, DIR_FLAGS);
-	if (s->dir < 0)
-		return failed(state, found, "open its directory", e);
-	if ((lock && take_lock(s, found, false, e) < 0) || load(s, found, e) < 0)
-		return -e->code;
+	r = open_named(s, id, lock, e);
+	if (r == 0)
+		r = open_by_id(s, id, lock, e);
+	if (r < 0)
+		return r;
 	*out = take_ptr(&s);
 	return 0;
 }
@@ -427,14 +479,7 @@ int session_note(struct session *s, struct err *e, const char *fmt, ...)
 	if (n > 0 && fstat(s->journal, &before) == 0 &&
 	    ftruncate(s->journal, before.st_size - n) == 0)
 		errno = ENOSPC;
-	return failed(s->state, s->record.id, "write the journal", e);
-}
-
-int session_hand_over(struct session *s, struct err *e)
-{
-	if (lock_set(s->lock, LOCK_LIVES, F_RDLCK, F_OFD_SETLK) < 0)
-		return failed(s->state, s->record.id, "hand the lock over", e);
-	return 0;
+	return session_failed(s->state, s->record.id, "write the journal", e);
 }
 
 bool session_exists(const struct session *s)
@@ -444,32 +489,6 @@ bool session_exists(const struct session *s)
 	/* By its name: the directory may be another session's by now. */
 	(void)snprintf(path, sizeof(path), "sessions/%s/" RECORD, s->record.id);
 	return faccessat(s->state, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/* 1 or 0; the part need not be ours to be asked about. */
-static int lock_is_held(int fd, int part)
-{
-	struct flock l = lock_part(part, F_WRLCK);
-
-	return fcntl(fd, F_OFD_GETLK, &l) < 0 ? -1 : l.l_type != F_UNLCK;
-}
-
-int session_is_alive(int state, const char *id, struct err *e)
-{
-	autoclose int fd = -1;
-	char path[64];
-	int held;
-
-	if (!is_id(id, ID_DIGITS, ID_DIGITS))
-		return err_code(e, EINVAL, "'%.40s' is no id of a session", id);
-	(void)snprintf(path, sizeof(path), "sessions/%s/lock", id);
-	fd = openat(state, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? 0 : failed(state, id, "open the lock", e);
-	held = lock_is_held(fd, LOCK_SUPERVISED);
-	if (held == 0)
-		held = lock_is_held(fd, LOCK_LIVES);
-	return held < 0 ? failed(state, id, "ask about the lock", e) : held;
 }
 
 /* Walk sessions/; `born` chooses those with a record or those without. */
@@ -488,7 +507,7 @@ static int each_dir(int sessions, bool born, int (*each)(const char *id, void *a
 	while ((d = readdir(dir))) {
 		int result;
 
-		if (!is_id(d->d_name, ID_DIGITS, ID_DIGITS))
+		if (!session_is_id(d->d_name, SESSION_ID_DIGITS, SESSION_ID_DIGITS))
 			continue;
 		(void)snprintf(path, sizeof(path), "%.12s/" RECORD, d->d_name);
 		if ((faccessat(sessions, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0) != born)

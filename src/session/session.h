@@ -4,9 +4,11 @@
  *	STATE/				0700, owned by the caller
  *	  sessions/ID/record.json	all names this session will ever use, written first
  *	  sessions/ID/journal		a line before each act that only then has a name
+ *	  sessions/ID/request.json	of a session that stays: what it was started with
  *	  sessions/ID/lock		held by the supervisor and the session's init while either lives:
  *					a lock of the open file (F_OFD), so whoever inherits it holds it
  *	  sessions/ID/layers/NAME/{upper,work}
+ *	  names/NAME			a link whose text is the id of the session called so; see name.h
  *	  base/REPO/COMMIT/...		shared, immutable; see worktree.h
  *	  cache/...			filters, root file system skeletons
  *	  cache/vacant/...		directories of ended sessions, for the next; see spare.h
@@ -22,6 +24,8 @@
  *	keep			the layers stay when the session ends
  *	persists		it is brought back if its processes end: nobody but stop removes it
  *	paused FORM		its processes are about to be frozen (FORM frozen), or ended (disk)
+ *	rested			they are gone, and all that goes with them: groups, link
+ *	resumes			they are about to be started again
  *	resumed			they run again
  *	stops			it is about to be taken down, and is no paused one any more
  *	stage TEXT		for people to read */
@@ -66,6 +70,7 @@ struct record {
 	char *label;	    /* JSON of who started it, which nobody here reads; NULL: none */
 	bool persists;	    /* without processes it is paused, not over */
 	char *paused;	    /* RECORD_FROZEN, RECORD_ON_DISK; NULL: not */
+	bool rested;	    /* nothing is there but what stays on the disk */
 	/* from the journal */
 	pid_t init_pid;	     /* on the host; 0: none yet */
 	uint64_t init_start; /* its start time, field 22 of /proc/PID/stat */
@@ -76,7 +81,9 @@ struct session {
 	int dir;   /* fd of sessions/ID */
 	int lock;  /* read-only; inherited by init, as it lives by it. -1: not taken */
 	int journal;
-	bool spare; /* made of a directory that an ended session left: some layers are there */
+	bool spare;   /* made of a directory that an ended session left: some layers are there */
+	bool again;   /* it is brought back: its layers are there, with all that it wrote */
+	bool claimed; /* by us: nobody else writes its journal */
 	struct record record;
 };
 
@@ -90,7 +97,7 @@ must_check int state_default_path(char **path, struct err *e);
  * and `created` where it is NULL, are filled in here. -EEXIST when the id is taken. */
 must_check int session_new(int state, const struct record *r, struct session **out, struct err *e);
 
-/* Open one that exists, by its id or an unambiguous prefix of it. `lock`: also take the lock, which
+/* Open one that exists, by its name, its id or an unambiguous prefix of that. `lock`: also take the lock, which
  * fails with -EBUSY while the session lives. */
 must_check int session_open(int state, const char *id, bool lock, struct session **out,
 			    struct err *e);
@@ -99,6 +106,19 @@ void session_close(struct session *s);
 /* Take the lock of a session that was opened without: -EBUSY while it lives, or with `wait` when
  * its last holder has ended. */
 must_check int session_lock(struct session *s, bool wait, struct err *e);
+
+/* Let nobody else pause, resume, stop or sweep it until it is closed, and read its record again. `wait`
+ * for another who does; else -EBUSY. -ENOENT when it is gone. */
+must_check int session_claim(struct session *s, bool wait, struct err *e);
+
+/* A session whose lock was taken is about to live again: from here on it has a supervisor, us. */
+must_check int session_enliven(struct session *s, struct err *e);
+
+/* Keep what it was started with, for the day it is brought back; and read that. */
+must_check int session_keep_request(struct session *s, const struct buf *text, struct err *e);
+must_check int session_read_request(const struct session *s, struct buf *text, struct err *e);
+bool session_has_request(const struct session *s);
+void session_drop_request(struct session *s);
 
 /* Replace record.json by what s->record holds. Slower than a journal line. */
 must_check int session_save(struct session *s, struct err *e);
@@ -126,6 +146,9 @@ bool session_exists(const struct session *s);
 /* Does it have a supervisor, or live without one? 1 or 0; nothing is made or taken. What is dead may
  * still have processes that are about to end. */
 must_check int session_is_alive(int state, const char *id, struct err *e);
+
+/* Is somebody at it who has started it, and has not left it to itself yet? As above. */
+must_check int session_is_supervised(int state, const char *id, struct err *e);
 
 /* Call `each` for the id of every session that has a record; stops at a negative answer and returns
  * it. */

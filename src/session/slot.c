@@ -308,9 +308,19 @@ static int table_find_free(struct slot_table *t)
 	return -1;
 }
 
+static void entry_fill(struct slot_entry *entry, int state, const char *id)
+{
+	entry->taker = getpid();
+	entry->state = (uint16_t)state;
+	atomic_signal_fence(memory_order_seq_cst);
+	memset(entry->id, 0, sizeof(entry->id));
+	memcpy(entry->id + 1, id + 1, strlen(id + 1));
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->id[0] = id[0];
+}
+
 static int table_take(struct slot_table *t, const char *state_path, const char *id, struct err *e)
 {
-	struct slot_entry *entry;
 	int state, slot;
 
 	if (table_net(t, e) < 0 || slot_ids_refresh(&t->ids, e) < 0)
@@ -325,14 +335,7 @@ static int table_take(struct slot_table *t, const char *state_path, const char *
 	}
 	if (slot < 0)
 		return err_code(e, ENOSPC, "all %u slots of this host are taken", SLOT_COUNT);
-	entry = &t->entry[slot];
-	entry->taker = getpid();
-	entry->state = (uint16_t)state;
-	atomic_signal_fence(memory_order_seq_cst);
-	memset(entry->id, 0, sizeof(entry->id));
-	memcpy(entry->id + 1, id + 1, strlen(id + 1));
-	atomic_signal_fence(memory_order_seq_cst);
-	entry->id[0] = id[0];
+	entry_fill(&t->entry[slot], state, id);
 	t->next = ((uint32_t)slot + 1) % SLOT_COUNT;
 	return slot;
 }
@@ -352,6 +355,43 @@ int slot_take(const char *state_path, const char *id, uint32_t *slot, struct err
 		return err_wrap(e, "slot");
 	*slot = (uint32_t)taken;
 	return 0;
+}
+
+static int table_retake(struct slots *s, const char *state_path, const char *id, uint32_t slot,
+			struct err *e)
+{
+	struct slot_entry *entry = &s->table->entry[slot];
+	int state;
+
+	if (slots_is_taken(s, slot, id))
+		return 0;
+	if (entry->id[0] && !entry_is_dead(s->table, entry))
+		return err_code(e, EADDRINUSE, "slot %u is session %.16s's by now", slot,
+				entry->id);
+	if (table_net(s->table, e) < 0 || slot_ids_refresh(&s->table->ids, e) < 0)
+		return -e->code;
+	if (slot_ids_blocked(&s->table->ids, slot))
+		return err_code(e, EADDRINUSE, "the ids of slot %u are somebody else's by now",
+				slot);
+	state = table_state(s->table, state_path, e);
+	if (state < 0)
+		return state;
+	entry_fill(entry, state, id);
+	return 0;
+}
+
+int slot_retake(const char *state_path, const char *id, uint32_t slot, struct err *e)
+{
+	struct slots s;
+	int r;
+
+	if (slot >= SLOT_COUNT)
+		return err_code(e, EINVAL, "there is no slot %u", slot);
+	if (slots_open(&s, e) < 0)
+		return err_wrap(e, "slot");
+	r = table_retake(&s, state_path, id, slot, e);
+	slots_close(&s);
+	return r;
 }
 
 int slot_release(uint32_t slot, const char *id, struct err *e)

@@ -32,6 +32,10 @@
  * slot stays taken until slot_release, or until its session's directory and its taker are gone. */
 must_check int slot_take(const char *state_path, const char *id, uint32_t *slot, struct err *e);
 
+/* Make sure that `id` still has the slot it had: after a boot the table knows of none. -EADDRINUSE where
+ * it is another session's by now. */
+must_check int slot_retake(const char *state_path, const char *id, uint32_t slot, struct err *e);
+
 /* Give it back. No error when it is not `id`'s any more. */
 must_check int slot_release(uint32_t slot, const char *id, struct err *e);
 

@@ -4,6 +4,7 @@
 #include "session/worktree.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -139,4 +140,53 @@ int worktree_find(const struct plan *p, int state, struct base *out, struct err 
 		return -e->code;
 	n = head_read(&r, p->request->rev, &h, e);
 	return n > 0 ? worktree_try(p, state, &r, &h, out, e) : n;
+}
+
+static int fill_again(const struct plan *p, const struct repo *r, const struct record *record,
+		      struct base *b, struct err *e)
+{
+	struct stat st;
+	int n;
+
+	if (fstatat(b->lock, "tree", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_errno(e, "stat the tree of base %s", record->commit);
+	b->owner = st.st_uid;
+	b->group = st.st_gid;
+	(void)snprintf(b->repo_id, sizeof(b->repo_id), "%s", record->repo_id);
+	(void)snprintf(b->commit, sizeof(b->commit), "%s", record->commit);
+	n = open_objects(p, r, b, e);
+	if (n < 0)
+		return n;
+	if (n == 0)
+		return err_code(e, ENOENT, "the objects of base %s are gone", record->commit);
+	for (char **l = record->layers_workspace; l && *l && b->n_layers < MOUNT_LOWERS_MAX; l++)
+		if (add_layer(b, str_dup(*l, e), e) < 0)
+			return -e->code;
+	store_touch(b->lock);
+	return 0;
+}
+
+int worktree_again(const struct plan *p, int state, const struct record *r, struct base *out,
+		   struct err *e)
+{
+	autorepo struct repo repo = REPO_CLOSED;
+	struct base b = BASE_NONE;
+
+	if (!r->repo_id || !r->commit)
+		return err_code(e, EINVAL, "session %s: its record names no base", r->id);
+	if (repo_open(p->request->path, p->request->trust_repo, &repo, e) < 0)
+		return -e->code;
+	if (!str_eq(repo.id, r->repo_id))
+		return err_code(e, ESTALE,
+				"'%s' is another repository than the session was started on",
+				p->request->path);
+	b.lock = store_open(state, r->repo_id, r->commit, e);
+	if (b.lock < 0)
+		return err_wrap(e, "session %s: its base", r->id);
+	if (fill_again(p, &repo, r, &b, e) < 0) {
+		base_clear(&b);
+		return -e->code;
+	}
+	*out = b;
+	return 0;
 }

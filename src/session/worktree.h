@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "plan/plan.h"
 #include "sandbox/inside.h"
+#include "session/session.h"
 
 #define BASE_OBJECTS_MAX 16
 
@@ -47,6 +48,11 @@ must_check int worktree_find(const struct plan *p, int state, struct base *out, 
 /* Make what is missing, with ohsandbox-git. Shows its progress on a terminal after two seconds. */
 must_check int worktree_make(const struct plan *p, int state, struct base *out, struct err *e);
 void base_clear(struct base *b);
+
+/* The base that a session was started on, by its record: that of its plan's repository, whatever has
+ * become of the revision since. */
+must_check int worktree_again(const struct plan *p, int state, const struct record *r,
+			      struct base *out, struct err *e);
 
 /* Which repository is around the directory `start` (absolute, canonical)? *top is its work tree's
  * top or the bare repository, *subdir where `start` is below it ("" for the top); the caller frees

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* pause.c - see pause.h.
+ *
+ * Each step is noted in the journal before it is taken, and the session is claimed all the while, so
+ * that whoever comes next finds one of three things: a session that runs, one that is to be put to
+ * rest (which any command does), or one that rests. */
+#include "launch/pause.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "launch/decide.h"
+#include "launch/lifecycle.h"
+#include "launch/start.h"
+#include "session/record.h"
+#include "session/remove.h"
+
+/* 1 where it lives, 0 where it rests or is about to. Else there is nothing to pause or bring back. */
+static int look(const struct session *s, struct err *e)
+{
+	const struct record *r = &s->record;
+	int alive = session_is_alive(s->state, r->id, e);
+
+	if (alive < 0)
+		return alive;
+	if (!r->stays)
+		return err_code(
+			e, EINVAL,
+			"session %s is that of one command: only those of 'start' are paused",
+			r->id);
+	if (alive && !s->claimed)
+		return err_code(e, EBUSY, "session %s is being started", r->id);
+	if (!alive && !r->paused && !r->persists)
+		return err_code(e, ESRCH, "session %s was kept, but does not run", r->id);
+	if (!session_has_request(s))
+		return err_code(
+			e, ENOENT,
+			"session %s was started by an older version: it cannot be brought back",
+			r->id);
+	return alive;
+}
+
+static int put_to_disk(struct session *s, struct err *e)
+{
+	if (s->record.rested)
+		return 0;
+	if (!s->record.paused && session_note(s, e, "paused " RECORD_ON_DISK) < 0)
+		return -e->code;
+	if (lifecycle_kill(&s->record, e) < 0 || session_lock(s, true, e) < 0 ||
+	    lifecycle_rest(s, e) < 0)
+		return -e->code;
+	return layers_keep(s, e);
+}
+
+/* What was frozen, or about to be ended, runs. */
+static int wake(struct session *s, struct err *e)
+{
+	return s->record.paused ? session_note(s, e, "resumed") : 0;
+}
+
+/* A resume that was killed may have left what `rested` would deny. */
+static int make_ready(struct session *s, struct err *e)
+{
+	if (!s->record.rested && lifecycle_kill(&s->record, e) < 0)
+		return -e->code;
+	if (session_lock(s, true, e) < 0 || (!s->record.rested && lifecycle_rest(s, e) < 0) ||
+	    layers_unmark(s, e) < 0)
+		return -e->code;
+	s->again = true;
+	return session_enliven(s, e);
+}
+
+struct held {
+	const int *fds;
+	unsigned n;
+};
+
+/* `s` is taken over. */
+static int start_again(struct session *s, struct plan *plan, const struct held *held,
+		       struct laps *laps, struct err *e)
+{
+	struct launch l;
+	int r;
+
+	launch_init(&l, s->state, plan);
+	l.session = s;
+	l.resumes = true;
+	for (; l.n_held < held->n && l.n_held < LISTEN_LOOPBACK_MAX; l.n_held++)
+		l.held_listeners[l.n_held] = held->fds[l.n_held];
+	r = record_copy(&s->record, &l.record, e);
+	if (r == 0)
+		r = make_ready(s, e);
+	if (r == 0)
+		r = start_session(&l, laps, e);
+	launch_clear(&l);
+	return r;
+}
+
+/* The same. */
+static int bring_back(struct session *s, const struct held *held, struct laps *laps, struct err *e)
+{
+	struct decision d = { 0 };
+	struct request q;
+	int r;
+
+	request_init(&q);
+	r = decide_again(s, &q, laps, &d, e);
+	if (r == 0)
+		r = start_again(s, d.plan, held, laps, e);
+	else
+		session_close(s);
+	decision_clear(&d);
+	request_clear(&q);
+	return r;
+}
+
+int pause_session(int state, const char *id, enum pause_form form, struct err *e)
+{
+	struct session *s = NULL;
+	int r;
+
+	if (session_open(state, id, false, &s, e) < 0)
+		return -e->code;
+	r = session_claim(s, true, e);
+	if (r == 0)
+		r = look(s, e);
+	if (r == 0 || (r > 0 && form == PAUSE_DISK))
+		r = put_to_disk(s, e);
+	else if (r > 0)
+		r = err_code(e, EOPNOTSUPP, "session %s: cannot be frozen", s->record.id);
+	session_close(s);
+	return r;
+}
+
+int resume_session_on(int state, const char *id, const int listeners[LISTEN_LOOPBACK_MAX],
+		      unsigned n_listeners, struct laps *laps, struct err *e)
+{
+	const struct held held = { .fds = listeners, .n = n_listeners };
+	struct session *s = NULL;
+	int r;
+
+	if (session_open(state, id, false, &s, e) < 0)
+		return -e->code;
+	r = session_claim(s, true, e);
+	if (r == 0)
+		r = look(s, e);
+	if (r == 0)
+		return bring_back(s, &held, laps, e);
+	if (r > 0)
+		r = wake(s, e);
+	session_close(s);
+	return r;
+}
+
+int resume_session(int state, const char *id, struct laps *laps, struct err *e)
+{
+	return resume_session_on(state, id, NULL, 0, laps, e);
+}
