@@ -18,19 +18,24 @@ struct line {
 	int64_t id;
 };
 
+/* Behind the next colon; NULL where there is none before `end`. */
+static const char *next_field(const char *at, const char *end)
+{
+	const char *colon = memchr(at, ':', (size_t)(end - at));
+
+	return colon ? colon + 1 : NULL;
+}
+
 static struct line line_at(const char *text)
 {
 	struct line l = { .text = text, .len = strcspn(text, "\n"), .id = -1 };
-	const char *end = text + l.len, *field = text;
+	const char *end = text + l.len, *second = next_field(text, end);
+	const char *field = second ? next_field(second, end) : NULL;
 	char number[16] = "";
 	struct err ignored;
 	uint64_t id;
 
 	l.name_len = strcspn(text, ":\n");
-	for (int i = 0; i < 2 && field; i++) {
-		field = memchr(field, ':', (size_t)(end - field));
-		field = field ? field + 1 : NULL;
-	}
 	if (!field || strcspn(field, ":\n") >= sizeof(number))
 		return l;
 	memcpy(number, field, strcspn(field, ":\n"));

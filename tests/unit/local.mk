@@ -30,6 +30,7 @@ check_PROGRAMS += tests/unit/test_sudo_words
 check_PROGRAMS += tests/unit/test_gate
 check_PROGRAMS += tests/unit/test_ids
 check_PROGRAMS += tests/unit/test_rootfs
+check_PROGRAMS += tests/unit/test_rootfs_tree
 check_PROGRAMS += tests/unit/test_layers
 check_PROGRAMS += tests/unit/test_filter
 check_PROGRAMS += tests/unit/test_policy

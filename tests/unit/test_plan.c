@@ -199,6 +199,50 @@ static void without_idmapped_mounts_host_directories_are_read_only(void **state)
 	}
 }
 
+static void named_root_is_one_layer_and_nothing_of_the_hosts_is_seen(void **state)
+{
+	struct inputs one = inputs(), two = user_inputs(IDS_SINGLE);
+	struct inputs *both[] = { &one, &two };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+		struct plan *p;
+
+		both[i]->request.rootfs = TEXT("/srv/tree");
+		both[i]->request.rootfs_mapped = i == 0;
+		p = make(both[i]);
+		assert_string_equal(step_at(p, "/")->source, "/srv/tree");
+		assert_true(step_at(p, "/")->flags & MOUNT_GIVEN);
+		assert_int_equal(step_at(p, "/")->lower_ids,
+				 i == 0 ? MOUNT_IDS_SESSION : MOUNT_IDS_PLAIN);
+		for (unsigned k = 1; k < p->n_mounts; k++)
+			assert_false(p->mounts[k].source && p->mounts[k].kind == MOUNT_OVERLAY &&
+				     !str_eq(p->mounts[k].target, "/workspace"));
+		assert_null(step_at(p, "/usr"));
+		assert_null(step_at(p, "/usr/local/bin"));
+		assert_null(step_at(p, "/usr/bin/sudo"));
+		plan_free(p);
+	}
+}
+
+static void shell_of_a_named_root_is_the_users(void **state)
+{
+	struct inputs in = inputs();
+	struct plan *p;
+
+	(void)state;
+	in.request.rootfs = TEXT("/srv/tree");
+	in.request.rootfs_shell = TEXT("/bin/sh");
+	p = make(&in);
+	assert_string_equal(p->user.shell, "/bin/sh");
+	assert_string_equal(strv_env_get(p->env, "SHELL"), "/bin/sh");
+	plan_free(p);
+	in.request.user = TEXT("root");
+	p = make(&in);
+	assert_string_equal(p->user.shell, "/bin/sh");
+	plan_free(p);
+}
+
 /* By sudo, a package manager runs as root in a run that began as somebody else. */
 static void run_with_a_way_out_and_a_root_can_install(void **state)
 {
@@ -692,6 +736,8 @@ int main(void)
 		cmocka_unit_test(root_writes_host_directories_in_layers),
 		cmocka_unit_test(read_only_host_directories_show_what_everybody_may_read),
 		cmocka_unit_test(without_idmapped_mounts_host_directories_are_read_only),
+		cmocka_unit_test(named_root_is_one_layer_and_nothing_of_the_hosts_is_seen),
+		cmocka_unit_test(shell_of_a_named_root_is_the_users),
 		cmocka_unit_test(run_with_a_way_out_and_a_root_can_install),
 		cmocka_unit_test(programs_of_ours_are_seen_in_every_kind_of_usr),
 		cmocka_unit_test(a_sudo_of_the_hosts_is_covered_where_it_cannot_be_replaced),
