@@ -302,7 +302,7 @@ static int plain_directory(struct request *r, const char *path, struct err *e)
 }
 
 /* The workspace: what was named, else the repository around the current directory. */
-static int find_workspace(struct session_args *a, struct err *e)
+int session_args_workspace(struct session_args *a, struct err *e)
 {
 	struct request *r = &a->request;
 	char here[PATH_MAX];
@@ -331,7 +331,7 @@ static int find_workspace(struct session_args *a, struct err *e)
 int session_args_decide(struct session_args *a, struct laps *laps, struct decision *d,
 			struct err *e)
 {
-	if (find_workspace(a, e) < 0)
+	if (session_args_workspace(a, e) < 0)
 		return -e->code;
 	lap(laps, "request");
 	return decide(&a->request, a->policy, laps, d, e);

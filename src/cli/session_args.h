@@ -92,6 +92,9 @@ int session_take_env_file(void *into, const char *value, struct err *e);
 
 void session_args_init(struct session_args *a);
 
+/* Find the workspace that he means: the first part of the next, and no more than a look. */
+must_check int session_args_workspace(struct session_args *a, struct err *e);
+
 /* The plan for what the caller wants, by what he said and where he stands. Changes nothing. */
 must_check int session_args_decide(struct session_args *a, struct laps *laps, struct decision *d,
 				   struct err *e);

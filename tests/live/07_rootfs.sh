@@ -215,6 +215,26 @@ test_the_record_and_the_plan_name_it() {
 	assert_eq null "$(json "$out" .rootfs)"
 }
 
+test_a_paused_session_comes_back_on_its_tree() {
+	local id
+
+	as_me cp -r "$TREES/busybox" "$T/tree"
+	run ohs start --empty --rootfs "$T/tree"
+	assert_status 0
+	id=$(json "$out" .id)
+	as_me sh -c 'echo written | "$@"' - "$STAGE/bin/ohsandbox" act "$id" write /home/openhands/file >/dev/null
+	ohs pause --to-disk "$id"
+	as_me sh -c 'echo later >"$1/later"' - "$T/tree"
+	ohs resume "$id" >/dev/null
+	run ohs act --text "$id" read /home/openhands/file
+	assert_contains "$out" written
+	run ohs act --text "$id" read /later
+	assert_contains "$out" later
+	run ohs show "$id"
+	assert_eq "$T/tree" "$(json "$out" '.layers_root[1]')"
+	ohs stop "$id"
+}
+
 test_the_layer_on_top_is_made_once_and_anew_when_the_tree_changes() {
 	local first
 
