@@ -74,3 +74,4 @@ check_PROGRAMS += tests/unit/test_split
 check_PROGRAMS += tests/unit/test_report
 check_PROGRAMS += tests/unit/test_session_args
 check_PROGRAMS += tests/unit/test_listen
+check_PROGRAMS += tests/unit/test_command
