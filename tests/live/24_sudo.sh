@@ -6,13 +6,15 @@
 
 file_setup() {
 	make_repo "$BASE/work/repo"
-	# Says when it is there, and when it was told to go on: only then is a key for it.
+	# Says when it is there, and when it was told to go on: only then is a key for it. It starts nothing: a
+	# shell that vforks and whose child is stopped before its exec waits for it, and is never seen to stop.
 	as_me mkdir "$BASE/work/t"
 	as_me tee "$BASE/work/t/wait" >/dev/null <<-'END'
-		#!/bin/sh
+		#!/bin/bash
 		trap 'echo goes on' CONT
+		exec 9<> <(:)
 		echo up
-		while :; do sleep 0.05; done
+		while :; do read -r -t 0.05 -u 9; done
 	END
 	as_me chmod 755 "$BASE/work/t/wait"
 	cd "$BASE/work/repo" || return 1
@@ -233,7 +235,7 @@ test_sudo_outlives_its_shell_in_the_background() {
 	need_two
 	inside 'rm -f /tmp/bg; sudo -b sh -c "sleep 0.3; id -u >/tmp/bg"; echo "$?"; until [ -s /tmp/bg ]; do sleep 0.05; done; cat /tmp/bg'
 	assert_eq $'0\n0' "$out"
-	inside 'rm -f /tmp/nh; (nohup sudo sh -c "trap - HUP; until [ -e /tmp/go ]; do sleep 0.05; done; id -u >/tmp/nh" >/dev/null 2>&1 &); kill -HUP $(pgrep -x sudo); touch /tmp/go; until [ -s /tmp/nh ]; do sleep 0.05; done; cat /tmp/nh'
+	inside 'rm -f /tmp/nh; (nohup sudo sh -c "trap - HUP; until [ -e /tmp/go ]; do sleep 0.05; done; id -u >/tmp/nh" >/dev/null 2>&1 &); until pid=$(pgrep -x sudo); do sleep 0.05; done; kill -HUP $pid; touch /tmp/go; until [ -s /tmp/nh ]; do sleep 0.05; done; cat /tmp/nh'
 	assert_eq 0 "$out"
 }
 
@@ -391,7 +393,7 @@ test_ctrl_c_ends_both_ends_of_a_pipeline() {
 	shows $'up\r'
 	keys '\003'
 	prompt
-	line 'echo "status ${PIPESTATUS[*]}"; pgrep -f ^/bin/sh || echo no""ne'
+	line 'echo "status ${PIPESTATUS[*]}"; pgrep -f ^/bin/bash./t/wait || echo no""ne'
 	shown_before 'status 130 130'
 	shown_before none
 	keys 'sudo cat | tr a-z A-Z\r'

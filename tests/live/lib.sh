@@ -171,8 +171,12 @@ ohs() {
 
 # ---- what tests say -------------------------------------------------------------------------------
 
+# In one line: of several the first alone would be told.
 fail() {
-	printf '# %s\n' "$*" >&2
+	local words=$*
+
+	words=${words//$'\r'/\\r}
+	printf '# %s\n' "${words//$'\n'/\\n}" >&2
 	exit 1
 }
 
@@ -368,10 +372,11 @@ unchanged() {
 	fi
 }
 
+# Not what was there before the test: the session of the file is the next tests'.
 kill_strays() {
 	local pid
 
-	for pid in $(children_of "$PPID"); do
+	for pid in $(children_of "$PPID" | grep -vxFf "${1:-/dev/null}"); do
 		[ "$pid" -eq "$MY_PID" ] || kill -9 "$pid" 2>/dev/null
 	done
 }
@@ -399,6 +404,7 @@ run_test() { # FUNCTION
 	as_me mkdir -p "$T"
 	# After a test that left nothing behind all is as it was before.
 	[ -n "$as_before" ] || snapshot >"$BASE/before"
+	children_of "$PPID" >"$BASE/children"
 	rm -f "$BASE/skip"
 	(
 		cd "$T" || exit 1
@@ -418,7 +424,7 @@ run_test() { # FUNCTION
 		[ $status -ne 0 ] ||
 			echo "# left behind (>) or taken away (<): $(diff "$BASE/before" "$BASE/after" | grep '^[<>]' |
 				head -n 3 | tr '\n' ';')" >>"$BASE/log"
-		kill_strays
+		kill_strays "$BASE/children"
 		[ $status -ne 0 ] || status=1
 	fi
 	[ $status -eq 0 ] || grep -q '^# ' "$BASE/log" ||
