@@ -97,13 +97,29 @@ static int add_skeleton(const struct job *j, struct mount_step *step, struct err
 	return add_lower(step, fd, MOUNT_IDS_SESSION);
 }
 
+/* That a tree may be mapped was decided by its owner, who may have put another in its place since. */
+static int check_owner(const struct job *j, const struct mount_step *step, struct err *e)
+{
+	struct stat st;
+
+	if (j->plan->ids != IDS_ROOT || step->lower_ids == MOUNT_IDS_PLAIN)
+		return 0;
+	if (fstat(step->lower[step->n_lower - 1], &st) < 0)
+		return err_errno(e, "layer of '/': '%s'", step->source);
+	return st.st_uid == 0 ? 0
+			      : err_code(e, ESTALE, "layer of '/': '%s' is no longer root's",
+					 step->source);
+}
+
 /* The skeleton is ours, however the owners of a tree below it are read. */
 static int open_root(const struct job *j, struct mount_step *step, struct err *e)
 {
 	if (add_dir(j, step, j->skeleton, e) < 0)
 		return -e->code;
 	step->lower_ids_each[0] = MOUNT_IDS_SESSION;
-	return step->source ? add_dir(j, step, step->source, e) : 0;
+	if (!step->source)
+		return 0;
+	return add_dir(j, step, step->source, e) < 0 ? -e->code : check_owner(j, step, e);
 }
 
 static int open_lowers(const struct job *j, struct mount_step *step, struct err *e)

@@ -235,6 +235,25 @@ test_a_paused_session_comes_back_on_its_tree() {
 	ohs stop "$id"
 }
 
+test_a_tree_that_is_roots_no_longer_is_not_read_with_roots_eyes() {
+	need root
+	local id
+
+	cp -r "$TREES/busybox" "$T/tree"
+	run ohs start --empty --rootfs "$T/tree"
+	assert_status 0
+	id=$(json "$out" .id)
+	ohs pause --to-disk "$id"
+	chown "$TEST_UID" "$T/tree"
+	run ohs resume "$id"
+	assert_status 1
+	assert_contains "$err" "'$T/tree' is no longer root's"
+	chown 0 "$T/tree"
+	run ohs resume "$id"
+	assert_status 0
+	ohs stop "$id"
+}
+
 test_the_layer_on_top_is_made_once_and_anew_when_the_tree_changes() {
 	local first
 
@@ -269,6 +288,12 @@ test_mounts_and_local_programs_work_in_it() {
 		sh -c 'cat /data/file /srv/ro/file; echo x >/data/new && echo wrote; echo x 2>/dev/null >/srv/ro/new || echo ro; tool'
 	assert_eq $'data\ndata\nwrote\nro\nlocal' "$out"
 	assert_no_file "$T/data/new"
+	# A distribution of Go, as far as can be seen.
+	as_me mkdir -p "$T/go-x/bin"
+	as_me touch "$T/go-x/VERSION"
+	as_me bash -c 'printf "#!/bin/sh\necho from the host\n" >"$1"; chmod 755 "$1"' - "$T/go-x/bin/gofmt"
+	PATH=$T/go-x/bin:$PATH run ohs run -q --empty --rootfs "$T/tree" --toolchains -- gofmt
+	assert_eq "from the host" "$out"
 }
 
 test_the_workspace_is_the_repository() {
