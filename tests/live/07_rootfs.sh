@@ -139,7 +139,7 @@ test_a_tree_of_another_user_gives_root_inside_no_more_than_everybody() {
 
 test_an_ordinary_user_reads_a_tree_of_roots() {
 	need user
-	is_root || skip "root has to make the tree"
+	is_root || skip "needs root to make the tree"
 	as_root mkdir -p "$BASE/of-root/etc" "$BASE/of-root/bin"
 	as_root cp "$(command -v busybox)" "$BASE/of-root/bin/sh"
 	echo hush | as_root tee "$BASE/of-root/etc/shadow" >/dev/null
