@@ -163,7 +163,7 @@ static void visit_refused(struct wire *w, struct ctl_message *m)
 
 static void visit_nothing(struct wire *w, struct ctl_message *m)
 {
-	(void)w; /* END and READY say all by their kind */
+	(void)w; /* such a message says all by its kind */
 	(void)m;
 }
 
@@ -172,7 +172,7 @@ static void (*const visits[])(struct wire *, struct ctl_message *) = {
 	[CTL_END] = visit_nothing,     [CTL_READY] = visit_nothing, [CTL_STARTED] = visit_started,
 	[CTL_FAILED] = visit_failed,   [CTL_EXITED] = visit_exited, [CTL_CONNECT] = visit_connect,
 	[CTL_MOVE] = visit_ask,	       [CTL_CLEAR] = visit_ask,	    [CTL_ANSWERED] = visit_answered,
-	[CTL_REFUSED] = visit_refused,
+	[CTL_REFUSED] = visit_refused, [CTL_STAND] = visit_nothing, [CTL_GO] = visit_nothing,
 };
 
 static bool kind_is_known(unsigned kind)

@@ -7,7 +7,7 @@
  *
  * host -> init    BOOT (first, once), START, SIGNAL, END
  * init -> host    READY, STARTED, FAILED, EXITED
- * server -> init  START, SIGNAL, CONNECT, MOVE, CLEAR; never a descriptor
+ * server -> init  START, SIGNAL, CONNECT, MOVE, CLEAR, STAND, GO; never a descriptor
  * init -> server  STARTED, FAILED, EXITED, ANSWERED, REFUSED
  */
 #pragma once
@@ -41,6 +41,8 @@ enum ctl_kind {
 	CTL_CLEAR,
 	CTL_ANSWERED,
 	CTL_REFUSED,
+	CTL_STAND, /* the session is about to be frozen: no time passes for it */
+	CTL_GO,
 };
 
 /* Who runs, as the session sees it. */

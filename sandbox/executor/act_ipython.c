@@ -136,14 +136,14 @@ static void run_cell(struct act_cells *c)
 		c->cwd = strdup(cwd); /* without memory it is told again next time */
 	}
 	loop_arm(&c->server->loop, &c->timer,
-		 loop_now() + (a->timeout_ms ? a->timeout_ms : ACT_CELL_MS));
+		 loop_time(&c->server->loop) + (a->timeout_ms ? a->timeout_ms : ACT_CELL_MS));
 	kernel_run(&c->kernel, &cell);
 }
 
 static void interrupt(struct act_cells *c)
 {
 	c->interrupted = true;
-	loop_arm(&c->server->loop, &c->timer, loop_now() + ACT_INTERRUPTED_MS);
+	loop_arm(&c->server->loop, &c->timer, loop_time(&c->server->loop) + ACT_INTERRUPTED_MS);
 	kernel_interrupt(&c->kernel);
 }
 
@@ -173,7 +173,8 @@ void act_cells_cancel(struct act_cells *c)
 	if (c->kernel.state == KERNEL_BUSY && !c->interrupted)
 		interrupt(c);
 	else if (c->kernel.state != KERNEL_BUSY)
-		loop_arm(&c->server->loop, &c->timer, loop_now()); /* it is being started */
+		loop_arm(&c->server->loop, &c->timer,
+			 loop_time(&c->server->loop)); /* it is being started */
 }
 
 static void up(struct act_cells *c)
@@ -227,7 +228,7 @@ void act_ipython(struct job *job)
 		run_cell(c);
 		return;
 	}
-	loop_arm(&c->server->loop, &c->timer, loop_now() + ACT_START_MS);
+	loop_arm(&c->server->loop, &c->timer, loop_time(&c->server->loop) + ACT_START_MS);
 	if (kernel_start(&c->kernel, &e) < 0)
 		tell_absent(c, e.text);
 }

@@ -221,7 +221,7 @@ static void arm(struct act_runs *r)
 static void timer_fired(struct timer *timer)
 {
 	struct act_runs *r = container_of(timer, struct act_runs, timer);
-	uint64_t now = loop_now();
+	uint64_t now = loop_time(&r->server->loop);
 
 	if (r->where->state == SHELL_STARTING)
 		tell_no_shell(r, "the shell did not start in time: look at ~/.bashrc");
@@ -235,7 +235,7 @@ static void timer_fired(struct timer *timer)
 
 static void wait_from_now(struct act_runs *r)
 {
-	r->since_ms = r->quiet_ms = loop_now();
+	r->since_ms = r->quiet_ms = loop_time(&r->server->loop);
 	arm(r);
 }
 
@@ -296,7 +296,7 @@ static void on_event(struct act_runs *r, struct shell *sh, enum shell_event even
 	if (event == SHELL_WROTE)
 		actions_shell_wrote(&r->server->actions, sh);
 	if (mine && event == SHELL_OUTPUT)
-		r->quiet_ms = loop_now();
+		r->quiet_ms = loop_time(&r->server->loop);
 	else if (event == SHELL_ENDED)
 		shell_lost(r, sh, mine);
 	else if (mine && event == SHELL_UP)
@@ -378,8 +378,9 @@ static uint64_t start_ends(const struct act_runs *r)
 {
 	uint64_t ms = r->job->action.timeout_ms;
 
-	return loop_now() + (ms && ms + ACT_START_OVER_MS < ACT_START_MS ? ms + ACT_START_OVER_MS
-									 : ACT_START_MS);
+	return loop_time(&r->server->loop) + (ms && ms + ACT_START_OVER_MS < ACT_START_MS
+						      ? ms + ACT_START_OVER_MS
+						      : ACT_START_MS);
 }
 
 /* Run it now if the shell is up, else when it is. */

@@ -15,7 +15,7 @@ static void interrupt_shell(struct actions *a)
 	struct server *s = a->server;
 	struct shell *shell = &s->runs.shell;
 
-	loop_arm(&s->loop, &a->insist, loop_now() + CANCEL_AGAIN_MS);
+	loop_arm(&s->loop, &a->insist, loop_time(&s->loop) + CANCEL_AGAIN_MS);
 	if (shell->state == SHELL_BUSY)
 		leaves_clear(&a->leaves, shell->proc.leaf, &shell->proc);
 }

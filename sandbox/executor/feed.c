@@ -156,7 +156,8 @@ void feed_open(struct feeds *fs, const struct entry *en, struct conn *c)
 	fs->first = f;
 	fs->n++;
 	if (!fs->breath.armed)
-		loop_arm(&fs->server->loop, &fs->breath, loop_now() + FEED_BREATH_MS);
+		loop_arm(&fs->server->loop, &fs->breath,
+			 loop_time(&fs->server->loop) + FEED_BREATH_MS);
 	(void)snprintf(lines, sizeof(lines),
 		       "cache-control: no-store\r\nx-action-id: %" PRIu64 "\r\n", en->id);
 	head.lines = lines;
@@ -260,7 +261,7 @@ static void breathe(struct timer *timer)
 			f->full = !conn_send(&f->stream, ": \n\n", 4);
 	}
 	if (fs->first)
-		loop_arm(&fs->server->loop, timer, loop_now() + FEED_BREATH_MS);
+		loop_arm(&fs->server->loop, timer, loop_time(&fs->server->loop) + FEED_BREATH_MS);
 }
 
 void feeds_init(struct feeds *fs, struct server *s)

@@ -80,7 +80,7 @@ static void fail(struct helper *h, const struct err *why)
 
 static void nudge_later(struct helper *h)
 {
-	uint64_t at = loop_now() + h->nudge_ms;
+	uint64_t at = loop_time(h->procs->loop) + h->nudge_ms;
 
 	loop_arm(h->procs->loop, &h->timer, at < h->give_up_ms ? at : h->give_up_ms);
 	if (h->nudge_ms < NUDGE_MAX_MS)
@@ -93,7 +93,7 @@ static void impatient(struct timer *timer)
 	struct helper *h = container_of(timer, struct helper, timer);
 	struct err e = { 0 };
 
-	if (loop_now() < h->give_up_ms) {
+	if (loop_time(h->procs->loop) < h->give_up_ms) {
 		procs_signal(h->procs, &h->proc, SIGCONT, false);
 		nudge_later(h);
 		return;
@@ -189,7 +189,7 @@ void helper_ask(struct helper *h, const struct file_request *r)
 		fail(h, &e);
 		return;
 	}
-	h->give_up_ms = loop_now() + h->patience_ms;
+	h->give_up_ms = loop_time(h->procs->loop) + h->patience_ms;
 	h->nudge_ms = NUDGE_FIRST_MS;
 	nudge_later(h);
 	begin(h);

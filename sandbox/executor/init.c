@@ -198,7 +198,7 @@ static int set_up(struct init *i, const struct init_fds *fds, struct err *e)
 	    sudo_open(&i->sudo, &i->starter, &i->loop, e) < 0)
 		return -e->code;
 	if (i->boot->deadline_ms)
-		loop_arm(&i->loop, &i->deadline, loop_now() + i->boot->deadline_ms);
+		loop_arm(&i->loop, &i->deadline, loop_time(&i->loop) + i->boot->deadline_ms);
 	return cage_init(e);
 }
 

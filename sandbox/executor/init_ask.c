@@ -118,6 +118,21 @@ static void on_clear(struct init *i, enum asker asker, struct ctl_message *m)
 		leaf_clear(i, &m->ask, leader_of(i, &m->ask));
 }
 
+/* What ends a session in time, or waits for what stands still, is told by this loop. */
+static void on_stand(struct init *i, enum asker asker, struct ctl_message *m)
+{
+	(void)m;
+	if (asker == SERVER)
+		loop_stand(&i->loop);
+}
+
+static void on_go(struct init *i, enum asker asker, struct ctl_message *m)
+{
+	(void)m;
+	if (asker == SERVER)
+		loop_go(&i->loop);
+}
+
 static void on_ready(struct init *i, enum asker asker, struct ctl_message *m)
 {
 	if (asker == SERVER)
@@ -137,7 +152,8 @@ static void on_failed(struct init *i, enum asker asker, struct ctl_message *m)
 static void (*const handlers[])(struct init *, enum asker, struct ctl_message *) = {
 	[CTL_START] = on_start,	    [CTL_SIGNAL] = on_signal, [CTL_END] = on_end,
 	[CTL_CONNECT] = on_connect, [CTL_READY] = on_ready,   [CTL_FAILED] = on_failed,
-	[CTL_MOVE] = on_move,	    [CTL_CLEAR] = on_clear,
+	[CTL_MOVE] = on_move,	    [CTL_CLEAR] = on_clear,   [CTL_STAND] = on_stand,
+	[CTL_GO] = on_go,
 };
 
 static void asker_gone(struct init *i, enum asker asker)

@@ -110,7 +110,7 @@ static void give_up(struct kernel *k)
 static void lost(struct kernel *k)
 {
 	drop_source(k, &k->channel);
-	loop_arm(k->loop, &k->hang_up, loop_now() + HANG_UP_MS);
+	loop_arm(k->loop, &k->hang_up, loop_time(k->loop) + HANG_UP_MS);
 }
 
 static void hung_up(struct timer *timer)

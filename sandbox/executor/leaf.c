@@ -201,12 +201,12 @@ static void let_fork(const struct init *i, const struct ctl_leaf *l, bool may)
 static void look(struct clearing *c)
 {
 	const struct ctl_leaf *l = find(c->init->boot, c->ask.leaf);
-	bool late = loop_now() - c->since_ms > CLEAR_MS;
+	bool late = loop_time(&c->init->loop) - c->since_ms > CLEAR_MS;
 	unsigned left = l && l->list >= 0 ? each_listed(l->list, kill_but, c->leader)
 					  : kill_group(c->leader, c->ask.group);
 
 	if (left && !late) {
-		loop_arm(&c->init->loop, &c->timer, loop_now() + c->look_ms);
+		loop_arm(&c->init->loop, &c->timer, loop_time(&c->init->loop) + c->look_ms);
 		c->look_ms *= c->look_ms < CLEAR_LOOK_MOST_MS ? 2 : 1;
 		return;
 	}
@@ -237,7 +237,7 @@ void leaf_clear(struct init *i, const struct ctl_ask *ask, pid_t leader)
 				 .timer.fire = look_again,
 				 .ask = *ask,
 				 .leader = leader,
-				 .since_ms = loop_now(),
+				 .since_ms = loop_time(&i->loop),
 				 .look_ms = CLEAR_LOOK_MS };
 	/* It would go on with its next command as soon as this one is killed: both are news to it at
 	 * the same time, when it is interrupted. */

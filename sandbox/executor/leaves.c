@@ -176,7 +176,7 @@ void leaves_watch(struct leaves *l)
 	const struct ctl_boot *b = l->server->boot;
 
 	if (b->n_leaves && b->leaves[0].counter[CTL_COUNT_PIDS_EVENTS] >= 0 && !l->look.armed)
-		loop_arm(&l->server->loop, &l->look, loop_now() + LEAVES_LOOK_MS);
+		loop_arm(&l->server->loop, &l->look, loop_time(&l->server->loop) + LEAVES_LOOK_MS);
 }
 
 void leaves_init(struct leaves *l, struct server *s)

@@ -44,6 +44,7 @@ libexecutor_a_SOURCES += sandbox/executor/observation.c sandbox/executor/observa
 libexecutor_a_SOURCES += sandbox/executor/procs.c sandbox/executor/procs.h
 libexecutor_a_SOURCES += sandbox/executor/publish.c sandbox/executor/publish.h
 libexecutor_a_SOURCES += sandbox/executor/route.c sandbox/executor/route.h
+libexecutor_a_SOURCES += sandbox/executor/standstill.c sandbox/executor/standstill.h
 libexecutor_a_SOURCES += sandbox/executor/run_text.c sandbox/executor/run_text.h
 libexecutor_a_SOURCES += sandbox/executor/screen.c sandbox/executor/screen.h
 libexecutor_a_SOURCES += sandbox/executor/screen_control.c sandbox/executor/screen_control.h

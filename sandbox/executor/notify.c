@@ -97,7 +97,7 @@ static void note(struct notify *n, uint32_t tag, const struct seccomp_data *data
 	if (n->n_kinds > before && r->call != CTL_CALLS_OTHER)
 		tell(n, r);
 	if (!n->tick.armed)
-		loop_arm(&n->init->loop, &n->tick, loop_now() + NOTIFY_TICK_MS);
+		loop_arm(&n->init->loop, &n->tick, loop_time(&n->init->loop) + NOTIFY_TICK_MS);
 }
 
 /* --- answering --------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static void tick(struct timer *timer)
 		listen_all(n, EPOLLIN);
 	n->answers = 0;
 	if (untold) {
-		loop_arm(&n->init->loop, timer, loop_now() + NOTIFY_TICK_MS);
+		loop_arm(&n->init->loop, timer, loop_time(&n->init->loop) + NOTIFY_TICK_MS);
 		return;
 	}
 	n->n_kinds = 0;

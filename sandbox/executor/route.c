@@ -9,6 +9,7 @@
 #include "sandbox/executor/execute.h"
 #include "sandbox/executor/mcp.h"
 #include "sandbox/executor/server.h"
+#include "sandbox/executor/standstill.h"
 
 static void get_alive(struct server *s, struct conn *c, const char *body, size_t len)
 {
@@ -49,6 +50,8 @@ const struct route routes[] = {
 	{ "POST", "/upload_file", false, 0, .begin = transfer_upload },
 	{ "GET", "/vscode/connection_token", false, 0, .handle = get_editor_token },
 	{ "POST", "/update_mcp_server", false, MCP_BODY_MAX, .handle = mcp_update },
+	{ "POST", STANDSTILL_PAUSE, false, 0, .handle = standstill_pause },
+	{ "POST", STANDSTILL_RESUME, false, 0, .handle = standstill_resume },
 	{ "GET", "/actions", false, 0, .handle = get_actions },
 	{ "GET", "/actions/*", false, 0, .handle = get_one_action },
 	{ "GET", "/actions/*/output", false, 0, .handle = get_output },

@@ -9,6 +9,7 @@
 
 #include "sandbox/executor/cage.h"
 #include "sandbox/executor/route.h"
+#include "sandbox/executor/standstill.h"
 
 /* What is freed goes back: a session is idle most of its life. */
 static void keep_memory_small(void)
@@ -45,6 +46,7 @@ static int set_up(struct server *s, int listener, int link, struct err *e)
 	s->conns = (struct conns) { .server = s,
 				    .loop = &s->loop,
 				    .key = s->boot->key,
+				    .admit = standstill_admit,
 				    .routes = routes,
 				    .n_routes = routes_count,
 				    .closed = !s->boot->exit_on_eof };

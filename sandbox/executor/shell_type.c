@@ -117,7 +117,7 @@ static void key_goes(struct shell *sh)
 	k->again = has_flag(sh, ISIG);
 	k->early = k->group == sh->pid && !k->hunts;
 	k->changes = 0;
-	k->since_ms = loop_now();
+	k->since_ms = loop_time(sh->loop);
 	if (k->again)
 		loop_arm(sh->loop, &k->timer, k->since_ms + LOOK_MS);
 	else
@@ -126,13 +126,13 @@ static void key_goes(struct shell *sh)
 
 static bool has_begun(const struct shell *sh)
 {
-	return sh->begun || loop_now() >= sh->key.asked_ms + BEGIN_MS;
+	return sh->begun || loop_time(sh->loop) >= sh->key.asked_ms + BEGIN_MS;
 }
 
 static void key_waits(struct shell *sh)
 {
 	struct shell_key *k = &sh->key;
-	uint64_t now = loop_now(), steady;
+	uint64_t now = loop_time(sh->loop), steady;
 	int group;
 
 	if (!has_begun(sh)) {
@@ -160,7 +160,7 @@ static void key_waits(struct shell *sh)
 void shell_looked(struct shell *sh, int group, bool between)
 {
 	struct shell_key *k = &sh->key;
-	uint64_t now = loop_now();
+	uint64_t now = loop_time(sh->loop);
 
 	if (!k->byte || k->again || group != k->group || sh->terminal.fd < 0 || !has_begun(sh))
 		return; /* it has gone, or waits for something else */
@@ -193,7 +193,7 @@ bool shell_stat_is_between(const char *stat)
 static void key_watches(struct shell *sh)
 {
 	struct shell_key *k = &sh->key;
-	uint64_t now = loop_now();
+	uint64_t now = loop_time(sh->loop);
 	int group = foreground(sh);
 
 	if (group != k->group)
@@ -247,6 +247,8 @@ void shell_type_signal(struct shell *sh, char byte)
 		return;
 	}
 	loop_disarm(sh->loop, &k->timer);
-	*k = (struct shell_key) { .timer = k->timer, .byte = byte, .asked_ms = loop_now() };
+	*k = (struct shell_key) { .timer = k->timer,
+				  .byte = byte,
+				  .asked_ms = loop_time(sh->loop) };
 	key_waits(sh);
 }

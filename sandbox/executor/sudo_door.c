@@ -23,7 +23,7 @@ enum {
 static void close_for(struct sudo_entrance *n, uint64_t ms)
 {
 	loop_want(n->loop, &n->listener, 0);
-	loop_arm(n->loop, &n->rest, loop_now() + ms);
+	loop_arm(n->loop, &n->rest, loop_time(n->loop) + ms);
 }
 
 static void rested(struct timer *timer)
@@ -37,7 +37,7 @@ static void rested(struct timer *timer)
 /* Milliseconds to wait first; 0: not too many were started lately. */
 static uint64_t too_soon_by(struct sudo_entrance *n)
 {
-	uint64_t now = loop_now();
+	uint64_t now = loop_time(n->loop);
 
 	if (now - n->since_ms >= SECOND_MS) {
 		n->since_ms = now;

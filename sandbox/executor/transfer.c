@@ -133,7 +133,7 @@ void transfer_fail(struct transfer *t, const char *text)
 
 static void nudge_later(struct transfer *t)
 {
-	uint64_t at = loop_now() + t->nudge_ms;
+	uint64_t at = loop_time(t->all->procs->loop) + t->nudge_ms;
 
 	loop_arm(t->all->procs->loop, &t->timer, at < t->give_up_ms ? at : t->give_up_ms);
 	if (t->nudge_ms < NUDGE_MAX_MS)
@@ -145,7 +145,7 @@ static void impatient(struct timer *timer)
 {
 	struct transfer *t = container_of(timer, struct transfer, timer);
 
-	if (loop_now() < t->give_up_ms) {
+	if (loop_time(t->all->procs->loop) < t->give_up_ms) {
 		procs_signal(t->all->procs, &t->proc, SIGCONT, false);
 		nudge_later(t);
 		return;
@@ -156,7 +156,7 @@ static void impatient(struct timer *timer)
 
 void transfer_moved(struct transfer *t, uint64_t patience_ms)
 {
-	t->give_up_ms = loop_now() + patience_ms;
+	t->give_up_ms = loop_time(t->all->procs->loop) + patience_ms;
 	t->nudge_ms = NUDGE_FIRST_MS;
 	nudge_later(t);
 }

@@ -8,6 +8,8 @@
 int loop_init(struct loop *l, struct err *e)
 {
 	l->timers = NULL;
+	l->stands = false;
+	l->stood_ms = 0;
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	return l->epoll < 0 ? err_errno(e, "epoll_create1") : 0;
 }
@@ -18,6 +20,27 @@ uint64_t loop_now(void)
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+uint64_t loop_time(const struct loop *l)
+{
+	return l->stands ? l->stood_ms : loop_now() - l->stood_ms;
+}
+
+void loop_stand(struct loop *l)
+{
+	if (l->stands)
+		return;
+	l->stood_ms = loop_time(l);
+	l->stands = true;
+}
+
+void loop_go(struct loop *l)
+{
+	if (!l->stands)
+		return;
+	l->stood_ms = loop_now() - l->stood_ms;
+	l->stands = false;
 }
 
 int loop_add(struct loop *l, struct source *source, struct err *e)
@@ -76,9 +99,9 @@ static int timeout_of(const struct loop *l)
 {
 	uint64_t now;
 
-	if (!l->timers)
+	if (!l->timers || l->stands)
 		return -1;
-	now = loop_now();
+	now = loop_time(l);
 	if (l->timers->at_ms <= now)
 		return 0;
 	return l->timers->at_ms - now > INT_MAX ? INT_MAX : (int)(l->timers->at_ms - now);
@@ -86,9 +109,10 @@ static int timeout_of(const struct loop *l)
 
 static void fire_due(struct loop *l)
 {
-	uint64_t now = loop_now();
+	uint64_t now = loop_time(l);
 
-	while (l->timers && l->timers->at_ms <= now) {
+	/* Asked each time: what fires may let it stand. */
+	while (!l->stands && l->timers && l->timers->at_ms <= now) {
 		struct timer *timer = l->timers;
 
 		loop_disarm(l, timer);

@@ -21,7 +21,7 @@ struct source {
 
 /* Embedded too. Zeroed memory is an unarmed timer. */
 struct timer {
-	uint64_t at_ms; /* of loop_now() */
+	uint64_t at_ms; /* of loop_time() */
 	struct timer *next;
 	bool armed;
 	void (*fire)(struct timer *timer);
@@ -30,6 +30,8 @@ struct timer {
 struct loop {
 	int epoll;
 	struct timer *timers; /* soonest first */
+	bool stands;
+	uint64_t stood_ms; /* its time is behind the clock by this; while it stands: the time */
 };
 
 #define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
@@ -38,6 +40,14 @@ must_check int loop_init(struct loop *l, struct err *e);
 
 /* Milliseconds of the monotonic clock. */
 uint64_t loop_now(void);
+
+/* The loop's own time, by which its timers go: that of the clock, but for when it stood still. */
+uint64_t loop_time(const struct loop *l);
+
+/* Let its time stand still, and go on: no timer fires meanwhile, and who waits for a time waits as much
+ * longer. */
+void loop_stand(struct loop *l);
+void loop_go(struct loop *l);
 
 /* Watch source->fd for source->events. */
 must_check int loop_add(struct loop *l, struct source *source, struct err *e);

@@ -109,7 +109,7 @@ void conn_set_state(struct conn *c, enum conn_state state)
 					     [CONN_LINGER] = CONN_LINGER_MS };
 
 	c->state = state;
-	c->deadline_ms = patience[state] ? loop_now() + patience[state] : UINT64_MAX;
+	c->deadline_ms = patience[state] ? loop_time(c->all->loop) + patience[state] : UINT64_MAX;
 	conn_watch(c);
 }
 
@@ -140,7 +140,7 @@ static void receive(struct conn *c)
 		return;
 	}
 	if (c->state == CONN_HEAD && !c->in_len)
-		c->deadline_ms = loop_now() + CONN_HEAD_MS;
+		c->deadline_ms = loop_time(c->all->loop) + CONN_HEAD_MS;
 	conn_came(c, (size_t)n);
 	conn_advance(c);
 }
@@ -188,7 +188,7 @@ static bool make_room(const struct listener *l)
 static void sweep(struct timer *timer)
 {
 	struct conns *cs = container_of(timer, struct conns, sweep);
-	uint64_t now = loop_now();
+	uint64_t now = loop_time(cs->loop);
 	struct conn *next;
 
 	for (struct conn *c = cs->first; c; c = next) {
@@ -214,7 +214,7 @@ static int conn_new(struct listener *l, int fd, struct err *e)
 		return err_code(e, ENOMEM, "connection");
 	c->all = cs;
 	c->from = l;
-	c->deadline_ms = loop_now() + CONN_IDLE_MS;
+	c->deadline_ms = loop_time(c->all->loop) + CONN_IDLE_MS;
 	c->source = (struct source) { .fd = fd, .events = EPOLLIN, .ready = conn_ready };
 	if (loop_add(cs->loop, &c->source, e) < 0) {
 		free(c);
@@ -228,7 +228,7 @@ static int conn_new(struct listener *l, int fd, struct err *e)
 	cs->first = c;
 	l->n++;
 	if (cs->n++ == 0)
-		loop_arm(cs->loop, &cs->sweep, loop_now() + 1000);
+		loop_arm(cs->loop, &cs->sweep, loop_time(cs->loop) + 1000);
 	return 0;
 }
 

@@ -234,7 +234,7 @@ static bool take_body(struct conn *c)
 	consume(c, used);
 	/* What nobody wants has its time as a whole, or who has no key could stay for ever. */
 	if (!c->discard)
-		c->deadline_ms = loop_now() + CONN_MOVE_MS;
+		c->deadline_ms = loop_time(c->all->loop) + CONN_MOVE_MS;
 	if (ret > 0) {
 		c->body_ended = true;
 		answer(c, buf_str(&c->body), c->discard ? 0 : c->body.len);
@@ -270,7 +270,7 @@ void conn_resume(struct conn *c)
 	if (!c->paused)
 		return;
 	c->paused = false;
-	c->deadline_ms = loop_now() + CONN_MOVE_MS;
+	c->deadline_ms = loop_time(c->all->loop) + CONN_MOVE_MS;
 	if (!c->advancing)
 		conn_advance(c);
 }
@@ -334,7 +334,7 @@ static bool take_pieces(struct conn *c)
 			return true; /* answered */
 		c->piece_at += took;
 		if (took && !c->paused)
-			c->deadline_ms = loop_now() + CONN_MOVE_MS;
+			c->deadline_ms = loop_time(c->all->loop) + CONN_MOVE_MS;
 	}
 	if (c->paused || took)
 		return !c->paused;

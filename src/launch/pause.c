@@ -6,14 +6,20 @@
  * rest (which any command does), or one that rests. */
 #include "launch/pause.h"
 
+#include <netinet/in.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/str.h"
+#include "launch/client.h"
 #include "launch/decide.h"
 #include "launch/lifecycle.h"
 #include "launch/start.h"
+#include "session/freeze.h"
 #include "session/record.h"
 #include "session/remove.h"
+
+#define TELL_MS 10000
 
 /* 1 where it lives, 0 where it rests or is about to. Else there is nothing to pause or bring back. */
 static int look(const struct session *s, struct err *e)
@@ -52,10 +58,48 @@ static int put_to_disk(struct session *s, struct err *e)
 	return layers_keep(s, e);
 }
 
+/* Its server alone knows what waits for a time, and who asks meanwhile. */
+static int tell_server(const struct record *r, const char *path, struct err *e)
+{
+	const struct client_request ask = { .method = "POST",
+					    .path = path,
+					    .key = r->key,
+					    .timeout_ms = TELL_MS };
+	autoclose int fd = client_connect(INADDR_LOOPBACK, r->host_port, TELL_MS, e);
+	autobuf struct buf body = { 0 };
+	bool again;
+	int status = fd < 0 ? fd : client_exchange(fd, &ask, &body, &again, e);
+
+	if (status < 0)
+		return err_wrap(e, "session %s", r->id);
+	if (status != 200)
+		return err_code(e, EPROTO, "session %s: %s answers %d", r->id, path, status);
+	return 0;
+}
+
 /* What was frozen, or about to be ended, runs. */
 static int wake(struct session *s, struct err *e)
 {
-	return s->record.paused ? session_note(s, e, "resumed") : 0;
+	if (!s->record.paused)
+		return 0;
+	if (freeze_end(&s->record, e) < 0 || tell_server(&s->record, "/resume", e) < 0)
+		return -e->code;
+	return session_note(s, e, "resumed");
+}
+
+/* The server first: no time may pass for what stands still. */
+static int stand_still(struct session *s, struct err *e)
+{
+	struct err later = { 0 };
+
+	if (!str_eq(s->record.paused, RECORD_FROZEN) &&
+	    session_note(s, e, "paused " RECORD_FROZEN) < 0)
+		return -e->code;
+	if (tell_server(&s->record, "/pause", e) == 0 && freeze(s, e) == 0)
+		return 0;
+	if (wake(s, &later) < 0)
+		log_error("%s", later.text);
+	return -e->code;
 }
 
 /* A resume that was killed may have left what `rested` would deny. */
@@ -127,7 +171,7 @@ int pause_session(int state, const char *id, enum pause_form form, struct err *e
 	if (r == 0 || (r > 0 && form == PAUSE_DISK))
 		r = put_to_disk(s, e);
 	else if (r > 0)
-		r = err_code(e, EOPNOTSUPP, "session %s: cannot be frozen", s->record.id);
+		r = stand_still(s, e);
 	session_close(s);
 	return r;
 }

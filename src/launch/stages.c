@@ -15,6 +15,7 @@
 #include "launch/supervise.h"
 #include "plan/request_json.h"
 #include "plan/strv.h"
+#include "session/freeze.h"
 #include "session/name.h"
 #include "session/overlay.h"
 #include "session/program.h"
@@ -347,7 +348,13 @@ int stage_groups_up(struct launch *l, struct err *e)
 
 int stage_cgroup_down(const struct ending *x, struct err *e)
 {
-	return x->record->n_groups ? cgroup_down(x->record, e) : 0;
+	struct err first = { 0 };
+
+	if (x->record->n_groups && cgroup_down(x->record, &first) < 0)
+		*e = first;
+	if (freeze_down(x->record, e) < 0 || first.code)
+		return -e->code;
+	return 0;
 }
 
 int stage_network_up(struct launch *l, struct err *e)

@@ -19,6 +19,7 @@
 #include "launch/spawn.h"
 #include "plan/filter.h"
 #include "sandbox/gate.h"
+#include "session/freeze.h"
 #include "session/overlay.h"
 #include "session/program.h"
 #include "session/spare.h"
@@ -232,6 +233,7 @@ int lifecycle_kill(const struct record *r, struct err *e)
 		return 0;
 	if (pidfd_send_signal(pidfd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
 		return err_errno(e, "kill process %d", r->init_pid);
+	freeze_let_die(r);
 	wait_for_end(pidfd);
 	/* Ours, unless its supervisor is long dead. */
 	(void)waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG);

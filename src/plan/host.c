@@ -169,6 +169,14 @@ int host_probe(const char *state_dir, struct host **out, struct err *e)
 	return host_read(&s, out, e);
 }
 
+int host_freezer(char **parent, struct err *e)
+{
+	autoclose int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct host_source s = { .root = root };
+
+	return root < 0 ? err_errno(e, "host: open /") : host_read_freezer(&s, parent, e);
+}
+
 void host_free(struct host *h)
 {
 	if (!h)

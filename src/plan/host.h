@@ -65,4 +65,8 @@ bool host_can_idmap(const struct host *h, int dir);
 
 /* Read the facts a start needs. Cheap: no process is started. */
 must_check int host_probe(const char *state_dir, struct host **out, struct err *e);
+
+/* Where a group of the v1 freezer can be made: below the one that the caller stands in. *parent is NULL
+ * where there is none; else the caller frees it. */
+must_check int host_freezer(char **parent, struct err *e);
 void host_free(struct host *h);

@@ -186,6 +186,31 @@ static int group_file(const struct host_source *s, const char *dir, const char *
 	return path ? host_file(s, path, out, e) : -e->code;
 }
 
+int host_read_freezer(const struct host_source *s, char **parent, struct err *e)
+{
+	autobuf struct buf mountinfo = { 0 }, cgroup = { 0 };
+	struct hierarchy hierarchy = { 0 };
+	autofree char *group = NULL;
+	autofree char *dir = NULL;
+	int ret;
+
+	if (host_file(s, "proc/self/mountinfo", &mountinfo, e) < 0 ||
+	    host_file(s, "proc/self/cgroup", &cgroup, e) < 0)
+		return -e->code;
+	ret = find_hierarchy(buf_str(&mountinfo), "freezer", &hierarchy, e);
+	if (ret > 0)
+		ret = own_group(buf_str(&cgroup), "freezer", &group, e);
+	if (ret > 0 && group) {
+		dir = group_dir(&hierarchy, group, e);
+		ret = dir ? 0 : -e->code;
+	}
+	hierarchy_clear(&hierarchy);
+	if (ret < 0)
+		return ret;
+	*parent = dir && can_write(s, dir, NULL) ? take_ptr(&dir) : NULL;
+	return 0;
+}
+
 static int read_v1(const struct host_source *s, const struct hierarchy *hierarchy,
 		   const char *cgroup, enum controller c, struct host_controller *out,
 		   struct err *e)

@@ -32,6 +32,8 @@ bool host_read_userns(const struct host_source *s, bool privileged);
 /* Where each controller is and whether groups can be made there. */
 must_check int host_read_groups(const struct host_source *s, struct host *h, struct err *e);
 
+must_check int host_read_freezer(const struct host_source *s, char **parent, struct err *e);
+
 /* Which host directories there are, and whether their file systems can be idmapped. */
 void host_read_dirs(const struct host_source *s, struct host *h);
 

@@ -51,21 +51,28 @@ static int remove_shared(const char *path, const struct stat *st, int type, stru
 	return FTW_SKIP_SUBTREE;
 }
 
+static int clean_hierarchy(const char *parent, struct err *e)
+{
+	autofree char *root = str_dup(parent, e);
+
+	if (!root)
+		return -e->code;
+	to_root(root);
+	if (nftw(root, remove_shared, DIRECTORIES_OPEN, FTW_PHYS | FTW_MOUNT | FTW_ACTIONRETVAL) <
+		    0 &&
+	    errno != ENOENT)
+		return err_errno(e, "look for groups of ours in '%s'", root);
+	return 0;
+}
+
 int cgroup_clean(const struct host *h, struct err *e)
 {
-	for (unsigned c = 0; c < CONTROLLER_COUNT; c++) {
-		autofree char *root = h->controller[c].parent ? str_dup(h->controller[c].parent, e)
-							      : NULL;
+	autofree char *freezer = NULL;
 
-		if (!h->controller[c].parent)
-			continue;
-		if (!root)
+	for (unsigned c = 0; c < CONTROLLER_COUNT; c++)
+		if (h->controller[c].parent && clean_hierarchy(h->controller[c].parent, e) < 0)
 			return -e->code;
-		to_root(root);
-		if (nftw(root, remove_shared, DIRECTORIES_OPEN,
-			 FTW_PHYS | FTW_MOUNT | FTW_ACTIONRETVAL) < 0 &&
-		    errno != ENOENT)
-			return err_errno(e, "look for groups of ours in '%s'", root);
-	}
-	return 0;
+	if (host_freezer(&freezer, e) < 0)
+		return -e->code;
+	return freezer ? clean_hierarchy(freezer, e) : 0;
 }

@@ -50,7 +50,7 @@ static bool is_top(const struct record *r, const char *path)
 	return str_ends(path, r->id);
 }
 
-static int open_group(const struct record *r, const char *path, struct err *e)
+int cgroup_open(const struct record *r, const char *path, struct err *e)
 {
 	int fd;
 
@@ -142,7 +142,7 @@ int cgroup_kill(const struct record *r, struct err *e)
 
 	for (unsigned i = 0; i < r->n_groups; i++) {
 		struct err next = { 0 };
-		autoclose int group = open_group(r, r->group[i], &next);
+		autoclose int group = cgroup_open(r, r->group[i], &next);
 
 		if (group < 0 ? next.code != ENOENT : kill_group(group, &next) < 0)
 			err_keep(&first, &next);
@@ -164,7 +164,7 @@ bool cgroup_workload_ended(const struct record *r)
 
 		if (!str_ends(r->group[i], "/" CGROUP_WORK))
 			continue;
-		group = open_group(r, r->group[i], &e);
+		group = cgroup_open(r, r->group[i], &e);
 		/* Who is not listed any more has let go of all its files. */
 		if (group < 0 || io_read_file(group, "cgroup.procs", FILE_MAX, &procs, &e) < 0 ||
 		    procs.len)
@@ -224,7 +224,7 @@ static int remove_group(const struct record *r, const char *path, struct err *e)
 		else if (now_ms() > deadline)
 			return err_code(e, EBUSY, "remove group '%s': its processes do not die",
 					path);
-		group = open_group(r, path, e);
+		group = cgroup_open(r, path, e);
 		if (group < 0 && e->code == ENOENT)
 			return 0;
 		if (group < 0 || kill_group(group, e) < 0)
@@ -317,7 +317,7 @@ int cgroup_usage(const struct record *r, struct usage *u, struct err *e)
 	uint64_t found[USAGE_KINDS] = { 0 };
 
 	for (unsigned i = 0; i < r->n_groups; i++) {
-		autoclose int group = open_group(r, r->group[i], e);
+		autoclose int group = cgroup_open(r, r->group[i], e);
 
 		if (group < 0 && e->code == ENOENT)
 			continue;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "plan/plan.h"
+#include "session/session.h"
 
 #define CGROUP_SHARED "ohsandbox" /* below the parent; all sessions' groups are below it */
 #define CGROUP_WORK "work"
@@ -16,6 +17,9 @@ struct cgroup_tree {
 	bool v2;
 	bool has[CONTROLLER_COUNT];
 };
+
+/* A group that its record names: a descriptor for paths alone. -ENOENT when it is gone. */
+must_check int cgroup_open(const struct record *r, const char *path, struct err *e);
 
 /* The hierarchies a session needs groups in. Returns how many. */
 unsigned cgroup_trees(const struct plan *p, struct cgroup_tree tree[CONTROLLER_COUNT]);

@@ -124,6 +124,14 @@ static int on_resumed(struct record *r, const char *value, struct err *e)
 	return stands_alone("resumed", value, e);
 }
 
+/* Whether it is a group of this session's is asked when it is used. */
+static int on_freezer(struct record *r, const char *value, struct err *e)
+{
+	if (value[0] != '/')
+		return err_code(e, EINVAL, "'freezer' takes an absolute path");
+	return set_text(&r->freezer, value, e);
+}
+
 static int on_stops(struct record *r, const char *value, struct err *e)
 {
 	free(take_ptr(&r->paused));
@@ -153,6 +161,7 @@ static const struct {
 	{ "rested", on_rested },
 	{ "resumes", on_resumes },
 	{ "resumed", on_resumed },
+	{ "freezer", on_freezer },
 	{ "stops", on_stops },
 	{ "stage", on_stage },
 };

@@ -140,6 +140,7 @@ static const struct field fields[] = {
 	FLAG("persists", r.persists),
 	TEXT("paused", r.paused),
 	FLAG("rested", r.rested),
+	TEXT("freezer", r.freezer),
 	NUMBER("init_pid", init_pid, INT32_MAX),
 	NUMBER("init_start", init_start, INT64_MAX),
 };
@@ -253,6 +254,8 @@ static int wire_finish(struct wire *w, struct err *e)
 	if (w->r.paused && !record_pause_ok(w->r.paused))
 		return err_code(e, EINVAL, WHERE ": 'paused': '%.20s' is not %s or %s", w->r.paused,
 				RECORD_FROZEN, RECORD_ON_DISK);
+	if (w->r.freezer && !is_plain_path(w->r.freezer))
+		return err_code(e, EINVAL, WHERE ": 'freezer' is no absolute path");
 	if (w->key && !is_hex(w->key))
 		return err_code(e, EINVAL, WHERE ": 'key' is not hexadecimal");
 	if (take_ids_mode(w->ids, &w->r.ids, e) < 0 ||
@@ -380,7 +383,8 @@ static int copy_texts(const struct record *r, struct record *out, struct err *e)
 	    copy_text(r->policy, &out->policy, e) < 0 ||
 	    copy_text(r->policy_digest, &out->policy_digest, e) < 0 ||
 	    copy_text(r->user, &out->user, e) < 0 || copy_text(r->name, &out->name, e) < 0 ||
-	    copy_text(r->label, &out->label, e) < 0 || copy_text(r->paused, &out->paused, e) < 0)
+	    copy_text(r->label, &out->label, e) < 0 || copy_text(r->paused, &out->paused, e) < 0 ||
+	    copy_text(r->freezer, &out->freezer, e) < 0)
 		return -e->code;
 	for (unsigned i = 0; i < r->n_groups; i++) {
 		out->group[i] = str_dup(r->group[i], e);
@@ -398,7 +402,7 @@ int record_copy(const struct record *r, struct record *out, struct err *e)
 	copy.created = copy.workspace_kind = copy.path = copy.subdir = copy.rev = copy.commit =
 		NULL;
 	copy.repo_id = copy.policy = copy.policy_digest = copy.user = NULL;
-	copy.name = copy.label = copy.paused = NULL;
+	copy.name = copy.label = copy.paused = copy.freezer = NULL;
 	copy.command = copy.layers_root = copy.layers_workspace = NULL;
 	copy.n_groups = 0;
 	if (copy_texts(r, &copy, e) < 0 || copy_list(r->command, &copy.command, e) < 0 ||

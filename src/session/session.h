@@ -27,6 +27,7 @@
  *	rested			they are gone, and all that goes with them: groups, link
  *	resumes			they are about to be started again
  *	resumed			they run again
+ *	freezer PATH		the group that is about to be made for freezing them
  *	stops			it is about to be taken down, and is no paused one any more
  *	stage TEXT		for people to read */
 #pragma once
@@ -70,6 +71,7 @@ struct record {
 	char *label;	    /* JSON of who started it, which nobody here reads; NULL: none */
 	bool persists;	    /* without processes it is paused, not over */
 	char *paused;	    /* RECORD_FROZEN, RECORD_ON_DISK; NULL: not */
+	char *freezer;	    /* of v1: the group in which it was frozen first; NULL: never */
 	bool rested;	    /* nothing is there but what stays on the disk */
 	/* from the journal */
 	pid_t init_pid;	     /* on the host; 0: none yet */

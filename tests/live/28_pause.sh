@@ -396,3 +396,107 @@ test_names_stand_for_ids() {
 	assert_contains "$err" "no session 'my.box'"
 	ohs stop "$id"
 }
+
+# An ordinary user has groups of his own where there is one tree of them.
+need_freezing() {
+	need controller memory
+	[ -e /sys/fs/cgroup/cgroup.controllers ] || {
+		need root
+		need controller freezer
+	}
+}
+
+answers() { curl -s -m 10 -o /dev/null -w '%{http_code}' "$@"; }
+
+ask_counter() { curl -s -m 20 -H "X-Session-API-Key: $key" -d '{"action":{"action":"run","args":{"command":"cat count"}}}' "$url/execute_action"; }
+
+test_a_frozen_session_stands_still_and_goes_on() {
+	local id url key one two pid
+
+	need_freezing
+	start_one --empty
+	act_says "$id" '(while :; do echo x >>/workspace/count; sleep 0.01; done) & sleep 0.1; jobs -p' >/dev/null
+	counted() { [ "$(stat -c %s "$counter" 2>/dev/null || echo 0)" -gt "$1" ]; }
+	counter=$OHS_STATE_DIR/sessions/$id/layers/workspace/upper/count
+	wait_until 10 counted 4
+	run ohs pause "$id"
+	assert_status 0
+	assert_eq "paused frozen" "$(state_of "$id")"
+	assert_contains "$(ohs list)" "$id paused"
+	one=$(stat -c %s "$counter")
+	two=$one
+	assert_eq 200 "$(answers "$url/alive")"
+	assert_eq 200 "$(answers "$url/server_info")"
+	assert_eq 503 "$(answers -H "X-Session-API-Key: $key" "$url/actions")"
+	assert_contains "$(curl -s -H "X-Session-API-Key: $key" -d '{}' "$url/execute_action")" '{"detail":"The session is paused."}'
+	assert_eq 403 "$(answers -d '' "$url/resume")"
+	wait_until 1 counted "$one" && fail "it counts though it is frozen"
+	run ohs pause "$id"
+	assert_status 0
+	run ohs resume "$id"
+	assert_status 0
+	assert_eq "running -" "$(state_of "$id")"
+	wait_until 10 counted "$one"
+	assert_contains "$(ask_counter)" '"exit_code":0'
+	run ohs resume "$id"
+	assert_status 0
+	ohs stop "$id"
+}
+
+test_time_outs_do_not_run_while_it_is_frozen() {
+	local id url key job
+
+	need_freezing
+	start_one --empty --timeout 60s
+	curl -s -m 60 -H "X-Session-API-Key: $key" -d '{"action":{"action":"run","args":{"command":"echo begun >/workspace/begun; sleep 0.7; echo done"},"timeout":2}}' "$url/execute_action" >answer &
+	job=$!
+	wait_until 10 test -e "$OHS_STATE_DIR/sessions/$id/layers/workspace/upper/begun"
+	ohs pause "$id"
+	# Longer than the action may take.
+	wait_until 3 false || true
+	ohs resume "$id"
+	wait $job
+	assert_contains "$(cat answer)" '"exit_code":0'
+	assert_contains "$(cat answer)" 'done'
+	ohs stop "$id"
+}
+
+test_a_frozen_session_can_be_stopped_put_to_disk_and_killed() {
+	local id url key
+
+	need_freezing
+	start_one
+	act_says "$id" 'echo kept >made; sleep 1000 & true' >/dev/null
+	ohs pause "$id"
+	run ohs pause --to-disk "$id"
+	assert_status 0
+	assert_eq "paused disk" "$(state_of "$id")"
+	assert_eq "" "$(session_groups | grep "$id" || true)" groups
+	ohs resume "$id"
+	assert_eq kept "$(act_says "$id" 'cat made')"
+	ohs pause "$id"
+	kill -9 "$(ohs show "$id" | command jq .init_pid)"
+	on_disk() { [ "$(state_of "$id")" = "paused disk" ]; }
+	wait_until 10 on_disk
+	ohs resume "$id"
+	act_says "$id" 'sleep 1000 & true' >/dev/null
+	ohs pause "$id"
+	run ohs stop "$id"
+	assert_status 0
+	assert_eq "[]" "$(ohs list --json)"
+}
+
+test_where_it_cannot_be_frozen_it_says_how_else() {
+	local id url key
+
+	need user
+	[ ! -e /sys/fs/cgroup/cgroup.controllers ] || not_mine
+	start_one --empty
+	run ohs pause "$id"
+	assert_status 1
+	assert_contains "$err" "cannot be frozen"
+	assert_contains "$err" "pause --to-disk"
+	assert_eq "running -" "$(state_of "$id")"
+	assert_eq 0 "$(json "$(ohs act "$id" run true)" .extras.metadata.exit_code)"
+	ohs stop "$id"
+}

@@ -67,7 +67,7 @@ enter_groups() {
 	while IFS=: read -r number controllers path; do
 		dir=/sys/fs/cgroup/$controllers$path
 		dir=${dir%/}/ohs-test-$MY_PID
-		case $controllers in memory | pids | cpu | cpuacct | cpu,cpuacct) ;; *) continue ;; esac
+		case $controllers in memory | pids | cpu | cpuacct | cpu,cpuacct | freezer) ;; *) continue ;; esac
 		mkdir "$dir" 2>/dev/null || continue
 		own_groups+=("$dir")
 		echo $MY_PID >"$dir/tasks"
