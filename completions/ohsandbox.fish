@@ -16,7 +16,7 @@ function __ohsandbox_options
 end
 
 function __ohsandbox_sessions
-	ohsandbox list 2>/dev/null | sed -n '2,$s/ .*//p'
+	ohsandbox list 2>/dev/null | awk 'NR > 1 { print $1; if ($4 != "-") print $4 }'
 end
 
 function __ohsandbox_is
@@ -26,7 +26,7 @@ end
 complete -c ohsandbox -f
 complete -c ohsandbox -n 'test -z (__ohsandbox_command)' -a '(__ohsandbox_commands)'
 complete -c ohsandbox -n 'test -n (__ohsandbox_command)' -a '(__ohsandbox_options)'
-complete -c ohsandbox -n '__ohsandbox_is stop show act diff' -a '(__ohsandbox_sessions)'
+complete -c ohsandbox -n '__ohsandbox_is stop pause resume show act diff' -a '(__ohsandbox_sessions)'
 complete -c ohsandbox -n '__ohsandbox_is policy' -a 'check show'
 complete -c ohsandbox -n '__ohsandbox_is run start' -l repo -x -a '(__fish_complete_directories)'
 complete -c ohsandbox -n '__ohsandbox_is run start' -l dir -x -a '(__fish_complete_directories)'

@@ -115,7 +115,7 @@ test_commands_that_run_nothing_use_one_and_two() {
 	assert_contains "$err" "no session 'abcdef'"
 	run ohs stop xyz
 	assert_status 1
-	assert_contains "$err" "'xyz' is no id of a session"
+	assert_contains "$err" "no session 'xyz'"
 	run bash -c "'$STAGE/bin/ohsandbox' --help >/dev/full"
 	assert_status 1
 	assert_contains "$err" "No space left"

@@ -57,6 +57,26 @@ commands_options_and_values() { # SHELL
 	assert_not_contains "$out" a-file
 }
 
+names_and_ids_of_sessions() { # SHELL
+	local id
+
+	"offered_by_$1" ohsandbox pause --to
+	assert_contains "$out" --to-disk
+	id=$(json "$(ohs start --empty --name mine.too)" .id)
+	"offered_by_$1" ohsandbox resume ""
+	ohs stop "$id"
+	assert_match "$out" '(^|'$'\n'')mine\.too'
+	assert_match "$out" '(^|'$'\n'')'"$id"
+}
+
+test_the_shells_offer_sessions_by_id_and_by_name() {
+	names_and_ids_of_sessions bash
+	need cmd zsh
+	names_and_ids_of_sessions zsh
+	need cmd fish
+	names_and_ids_of_sessions fish
+}
+
 test_bash_offers_commands_options_and_values() {
 	commands_options_and_values bash
 }
