@@ -9,6 +9,7 @@ libfuzzdriver_a_SOURCES = tests/fuzz/driver.c
 TEST_EXTRA = libfuzzdriver.a
 endif
 check_PROGRAMS += tests/fuzz/fuzz_record
+check_PROGRAMS += tests/fuzz/fuzz_request
 check_PROGRAMS += tests/fuzz/fuzz_json
 check_PROGRAMS += tests/fuzz/fuzz_client
 check_PROGRAMS += tests/fuzz/fuzz_ctl

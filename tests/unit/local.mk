@@ -75,3 +75,5 @@ check_PROGRAMS += tests/unit/test_report
 check_PROGRAMS += tests/unit/test_session_args
 check_PROGRAMS += tests/unit/test_listen
 check_PROGRAMS += tests/unit/test_command
+check_PROGRAMS += tests/unit/test_request_json
+check_PROGRAMS += tests/unit/test_freeze

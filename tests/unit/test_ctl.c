@@ -204,6 +204,8 @@ static void small_messages_come_as_they_went(void **state)
 	static const struct ctl_message messages[] = {
 		{ .kind = CTL_SIGNAL, .signal = { 3, 15, true } },
 		{ .kind = CTL_END },
+		{ .kind = CTL_STAND },
+		{ .kind = CTL_GO },
 		{ .kind = CTL_READY },
 		{ .kind = CTL_CONNECT, .connect = { 4, 8080 } },
 		{ .kind = CTL_STARTED, .started = { .tag = 9, .pid = 42 } },

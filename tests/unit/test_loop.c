@@ -90,10 +90,52 @@ static void an_event_is_told_to_its_source_until_it_is_removed(void **state)
 	(void)close(l.epoll);
 }
 
+/* What was to come in an hour still is, however long it stood; what was due comes when it goes on. */
+static void no_time_passes_while_it_stands(void **state)
+{
+	char said[8] = "";
+	struct note soon = { .timer.fire = on_time, .said = said, .letter = 's' };
+	struct note late = { .timer.fire = on_time, .said = said, .letter = 'l' };
+	struct loop l;
+	struct err e = { 0 };
+	uint64_t then, wait;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	soon.source = (struct source) { .fd = ends[0], .events = EPOLLIN, .ready = on_ready };
+	assert_ok(loop_init(&l, &e));
+	assert_ok(loop_add(&l, &soon.source, &e));
+	loop_arm(&l, &soon.timer, loop_time(&l));
+	loop_arm(&l, &late.timer, loop_time(&l) + 3600000);
+	loop_stand(&l);
+	loop_stand(&l);
+	then = loop_time(&l);
+	for (wait = loop_now() + 20; loop_now() < wait;)
+		;
+	assert_true(loop_time(&l) == then);
+	soon.letter = 'e';
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	assert_ok(loop_turn(&l, &e));
+	assert_string_equal(said, "e"); /* the event alone */
+	loop_want(&l, &soon.source, 0);
+	soon.letter = 's';
+	loop_go(&l);
+	loop_go(&l);
+	assert_true(loop_time(&l) - then < 20 && loop_now() - loop_time(&l) >= 20);
+	assert_ok(loop_turn(&l, &e));
+	assert_string_equal(said, "es");
+	assert_true(late.timer.armed);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	(void)close(l.epoll);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(timers_fire_in_order_and_once),
+		cmocka_unit_test(no_time_passes_while_it_stands),
 		cmocka_unit_test(an_event_is_told_to_its_source_until_it_is_removed),
 	};
 

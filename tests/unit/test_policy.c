@@ -381,6 +381,40 @@ static const char oci_text[] =
 	"{\"names\": [\"mount\"], \"action\": \"SCMP_ACT_ALLOW\", \"includes\": {\"caps\": [\"CAP_SYS_ADMIN\"]}},\n"
 	"{\"names\": [\"chown\"], \"action\": \"SCMP_ACT_ALLOW\", \"excludes\": {\"caps\": [\"CAP_SYS_ADMIN\"]}}]}";
 
+static void policy_is_read_again_as_it_was(void **state)
+{
+	static const char extends[] =
+		"{\"extends\": \"mine\", \"environment\": {\"set\": {\"A\": \"1\"}}}";
+	struct scratch *s = *state;
+	struct policy *p = NULL, *again = NULL;
+	autofree char *path = NULL;
+	struct err e = { 0 };
+
+	assert_int_equal(setenv("OHS_POLICY_DIR", s->path, 1), 0);
+	write_file(s, "mine.json", "{\"seccomp\": {\"rules\": [{\"allow\": [\"execve\"]}]}}");
+	write_file(s, "other.json", extends);
+	assert_ok(policy_load("other", &p, &e));
+	write_file(s, "mine.json", "not even JSON");
+	write_file(s, "other.json", "{}");
+	assert_ok(policy_reload(p->path, &p->texts, &again, &e));
+	assert_string_equal(again->name, "other");
+	assert_string_equal(again->digest, p->digest);
+	assert_string_equal(again->env[0], "A=1");
+	policy_free(again);
+	policy_free(p);
+	again = p = NULL;
+
+	write_file(s, "profile.json", oci_text);
+	write_file(s, "oci.json", "{\"seccomp\": {\"oci\": \"profile.json\"}}");
+	assert_true(asprintf(&path, "%s/oci.json", s->path) > 0);
+	assert_ok(policy_load(path, &p, &e));
+	assert_int_equal(unlinkat(s->dir, "profile.json", 0), 0);
+	assert_ok(policy_reload(p->path, &p->texts, &again, &e));
+	assert_string_equal(again->digest, p->digest);
+	policy_free(again);
+	policy_free(p);
+}
+
 static void oci_profile_stands_in_place_of_rules(void **state)
 {
 	struct scratch *s = *state;
@@ -436,6 +470,7 @@ int main(void)
 		cmocka_unit_test(policies_that_ship_are_fine),
 		scratch_test(policy_without_rules_cannot_be_used),
 		scratch_test(name_is_looked_up_and_path_is_not),
+		scratch_test(policy_is_read_again_as_it_was),
 		scratch_test(oci_profile_stands_in_place_of_rules),
 		cmocka_unit_test(oci_profile_that_allows_by_default_is_refused),
 	};

@@ -67,6 +67,12 @@ static void whole_record_comes_back_as_it_was(void **state)
 		.key = "abcdef",
 		.keep = true,
 		.stays = true,
+		.name = "my.box",
+		.label = "{\"a\": \"%\n\"}",
+		.persists = true,
+		.paused = "frozen",
+		.freezer = "/sys/fs/cgroup/freezer/ohsandbox/0123456789ab",
+		.rested = true,
 		.init_pid = 4321,
 		.init_start = INT64_MAX,
 	};
@@ -161,6 +167,10 @@ static void hostile_record_is_refused_by_name(void **state)
 	refused(HEAD ",\"path\":\"%\"}", "%");
 	refused(HEAD ",\"command\":[1]}", "command");
 	refused(HEAD ",\"keep\":1}", "keep");
+	refused(HEAD ",\"name\":\"a/b\"}", "name");
+	refused(HEAD ",\"paused\":\"asleep\"}", "asleep");
+	refused(HEAD ",\"freezer\":\"relative\"}", "freezer");
+	refused(HEAD ",\"freezer\":\"/a/../b\"}", "freezer");
 	refused(HEAD ",\"path\":\"a\\u0000b\"}", "path");
 }
 
@@ -184,6 +194,37 @@ static void later_line_wins_and_an_empty_or_torn_one_is_ignored(void **state)
 	assert_true(r.init_start == 8);
 	assert_int_equal(r.host_port, 1);
 	assert_string_equal(r.commit, "cd");
+	record_clear(&r);
+}
+
+static void apply(struct record *r, const char *text)
+{
+	struct err e = { 0 };
+
+	if (record_apply_journal(r, text, strlen(text), &e) < 0)
+		fail_msg("'%s': %s", text, e.text);
+}
+
+static void journal_tells_how_a_session_is_paused(void **state)
+{
+	struct record r = { .slot = SESSION_NO_SLOT };
+
+	(void)state;
+	apply(&r, "persists\npaused frozen\nfreezer /a/b\n");
+	assert_true(r.persists);
+	assert_string_equal(r.paused, RECORD_FROZEN);
+	assert_string_equal(r.freezer, "/a/b");
+	apply(&r, "paused disk\nrested\n");
+	assert_string_equal(r.paused, RECORD_ON_DISK);
+	assert_true(r.rested);
+	apply(&r, "resumes\n");
+	assert_false(r.rested);
+	assert_string_equal(r.paused, RECORD_ON_DISK);
+	apply(&r, "resumed\n");
+	assert_null(r.paused);
+	apply(&r, "paused disk\nrested\nstops\n");
+	assert_null(r.paused);
+	assert_false(r.persists || r.rested);
 	record_clear(&r);
 }
 
@@ -252,6 +293,7 @@ int main(void)
 		cmocka_unit_test(missing_members_are_empty),
 		cmocka_unit_test(hostile_record_is_refused_by_name),
 		cmocka_unit_test(later_line_wins_and_an_empty_or_torn_one_is_ignored),
+		cmocka_unit_test(journal_tells_how_a_session_is_paused),
 		cmocka_unit_test(hostile_journal_is_refused_by_line),
 		cmocka_unit_test(journal_with_a_zero_byte_is_refused),
 		cmocka_unit_test(journal_cannot_pile_up_layers_without_end),

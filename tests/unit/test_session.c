@@ -4,21 +4,18 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
-
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "session/name.h"
 #include "session/record.h"
+#include "unit.h"
 
 #define ID "0123456789ab"
 
@@ -404,6 +401,135 @@ static void full_disk_is_named_and_nothing_stays(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* In a child, since a lock of our process does not keep us ourselves out. */
+static int asked_elsewhere(const struct place *p, int (*ask)(int, const char *, struct err *))
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		struct err e = { 0 };
+
+		_exit(ask(p->state, ID, &e));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WEXITSTATUS(status);
+}
+
+static void one_that_is_brought_back_is_never_taken_for_dead(void **state)
+{
+	struct place *p = *state;
+	struct session *s = make(p, ID);
+	struct err e = { 0 };
+
+	session_close(s);
+	assert_ok(session_open(p->state, ID, true, &s, &e));
+	assert_ok(session_enliven(s, &e));
+	assert_int_equal(fcntl(s->lock, F_GETFL) & O_ACCMODE, O_RDONLY);
+	assert_int_equal(asked_elsewhere(p, session_is_supervised), 1);
+	assert_ok(session_hand_over(s, &e));
+	assert_int_equal(asked_elsewhere(p, session_is_alive), 1);
+	session_close(s);
+	assert_int_equal(asked_elsewhere(p, session_is_alive), 0);
+}
+
+static void who_claims_it_is_alone_and_reads_it_again(void **state)
+{
+	struct place *p = *state;
+	struct session *s = make(p, ID), *a = NULL, *b = NULL;
+	struct err e = { 0 };
+
+	session_close(s);
+	assert_ok(session_open(p->state, ID, false, &a, &e));
+	assert_ok(session_open(p->state, ID, false, &b, &e));
+	assert_ok(session_claim(a, true, &e));
+	assert_ok(session_note(a, &e, "paused disk"));
+	assert_int_equal(session_claim(b, false, &e), -EBUSY);
+	assert_null(b->record.paused);
+	session_close(a);
+	assert_ok(session_claim(b, false, &e));
+	assert_string_equal(b->record.paused, RECORD_ON_DISK);
+	session_close(b);
+}
+
+static struct session *make_named(struct place *p, const char *id, const char *name)
+{
+	struct record r = { .slot = SESSION_NO_SLOT, .ids = IDS_SINGLE, .name = (char *)name };
+	struct session *s = NULL;
+	struct err e = { 0 };
+
+	(void)snprintf(r.id, sizeof(r.id), "%s", id);
+	assert_ok(session_new(p->state, &r, &s, &e));
+	return s;
+}
+
+static void name_is_one_sessions_until_it_is_given_back(void **state)
+{
+	struct place *p = *state;
+	struct session *a = make_named(p, ID, "abc"), *b = make_named(p, "abc456789abc", "abc");
+	struct session *found = NULL;
+	struct err e = { 0 };
+
+	assert_ok(name_take(a, &e));
+	assert_ok(session_note(a, &e, "paused disk"));
+	assert_refused(name_take(b, &e), EEXIST, "the name 'abc' is session " ID "'s");
+	/* A name comes before the beginning of an id. */
+	assert_ok(session_open(p->state, "abc", false, &found, &e));
+	assert_string_equal(found->record.id, ID);
+	session_close(found);
+	name_drop(b);
+	assert_ok(session_open(p->state, "abc", false, &found, &e));
+	assert_string_equal(found->record.id, ID);
+	session_close(found);
+	name_drop(a);
+	assert_ok(name_take(b, &e));
+	assert_ok(session_open(p->state, "abc", false, &found, &e));
+	assert_string_equal(found->record.id, "abc456789abc");
+	session_close(found);
+	session_close(a);
+	session_close(b);
+}
+
+static void link_that_names_nobody_counts_for_nothing(void **state)
+{
+	struct place *p = *state;
+	struct session *s = make_named(p, ID, NULL), *found = NULL;
+	struct err e = { 0 };
+
+	assert_int_equal(mkdirat(p->state, "names", 0700), 0);
+	assert_int_equal(symlinkat(ID, p->state, "names/other"), 0);
+	assert_int_equal(symlinkat("../../../../etc", p->state, "names/out"), 0);
+	assert_refused(session_open(p->state, "other", false, &found, &e), ENOENT,
+		       "no session 'other': 'ohsandbox list' shows them");
+	assert_int_equal(session_open(p->state, "out", false, &found, &e), -ENOENT);
+	assert_int_equal(session_open(p->state, "../names", false, &found, &e), -EINVAL);
+	session_close(s);
+}
+
+static void request_does_not_outlive_its_session(void **state)
+{
+	struct place *p = *state;
+	struct session *s = make(p, ID);
+	autobuf struct buf text = { 0 }, read = { 0 };
+	char bytes[64] = "";
+	struct err e = { 0 };
+	int fd;
+
+	assert_false(session_has_request(s));
+	buf_puts(&text, "{\"env\":[\"SECRET=1\"]}");
+	assert_ok(session_keep_request(s, &text, &e));
+	assert_true(session_has_request(s));
+	assert_ok(session_read_request(s, &read, &e));
+	assert_string_equal(buf_str(&read), buf_str(&text));
+	fd = openat(s->dir, "request.json", O_RDONLY);
+	assert_true(fd >= 0);
+	assert_ok(session_retire(s, &e));
+	assert_int_equal(pread(fd, bytes, sizeof(bytes) - 1, 0), 1);
+	assert_string_equal(bytes, "\n");
+	(void)close(fd);
+	session_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -426,6 +552,11 @@ int main(void)
 		TEST(directory_without_a_record_is_swept_and_a_session_is_not),
 		TEST(record_of_another_session_is_refused),
 		TEST(full_disk_is_named_and_nothing_stays),
+		TEST(one_that_is_brought_back_is_never_taken_for_dead),
+		TEST(who_claims_it_is_alone_and_reads_it_again),
+		TEST(name_is_one_sessions_until_it_is_given_back),
+		TEST(link_that_names_nobody_counts_for_nothing),
+		TEST(request_does_not_outlive_its_session),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
