@@ -17,11 +17,11 @@
 /* Nobody may look into this process, and it holds nothing of who started it. */
 static int shut_off(struct err *e)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), n = OHS_SANITIZED ? 2 : 3;
 
 	if (null < 0)
 		return err_errno(e, "open /dev/null");
-	for (int fd = 0; fd <= 2; fd++)
+	for (int fd = 0; fd < n; fd++)
 		if (null != fd && dup2(null, fd) < 0)
 			return err_errno(e, "descriptor %d", fd);
 	if (null > 2)
@@ -66,5 +66,11 @@ int main(int argc, char **argv)
 	if (keep_to_ourselves(fds.ctl, &e) < 0 || keep_to_ourselves(fds.userns, &e) < 0 ||
 	    (fds.listener >= 0 && keep_to_ourselves(fds.listener, &e) < 0) || shut_off(&e) < 0)
 		return 125;
-	return init_run(&fds, &e) < 0 ? 125 : 0;
+	if (init_run(&fds, &e) < 0) {
+		/* Of a session that outlives its host nobody hears otherwise. */
+		if (OHS_SANITIZED)
+			(void)fprintf(stderr, "ohsandbox-executor: %s\n", e.text);
+		return 125;
+	}
+	return 0;
 }

@@ -15,6 +15,7 @@
 #include "sandbox/executor/shed.h"
 #include "sandbox/executor/start_parts.h"
 #include "sandbox/executor/tree.h"
+#include "sandbox/inside.h"
 
 static void __attribute__((noreturn))
 child_fail(const struct starting *c, const struct err *e, bool exec)
@@ -54,9 +55,10 @@ static int set_limits(const struct ctl_boot *b, struct err *e)
 
 static int helper_fds(struct starting *c, struct err *e)
 {
-	c->io[1] = c->io[2] = open("/dev/null", O_RDWR | O_CLOEXEC);
+	c->io[1] = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (c->io[1] < 0)
 		return err_errno(e, "start: open /dev/null");
+	c->io[2] = OHS_SANITIZED ? 2 : c->io[1];
 	return start_io_arrange(c, e);
 }
 

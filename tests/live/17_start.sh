@@ -97,6 +97,22 @@ test_root_of_the_session_is_who_its_actions_run_as() {
 	ohs stop "$id"
 }
 
+# Or nothing that they find in the executor would ever be told.
+test_what_sanitizers_find_in_an_executor_is_heard() {
+	need root
+	[ -n "${OHS_SANITIZED:-}" ] || not_mine
+	local started id init
+
+	started=$(ohs start --empty)
+	id=$(json "$started" .id)
+	init=$(ohs show "$id" | jq .init_pid)
+	kill -SEGV "$(children_of "$init" | head -n 1)" # as if it had happened to the server
+	wait_until 20 grep -q '^ohsandbox-executor: the server' "$BASE/reports"
+	assert_match "$(<"$BASE/reports")" 'AddressSanitizer: SEGV'
+	: >"$BASE/reports"
+	ohs stop "$id" || true # it has ended, which whoever looks first cleans up
+}
+
 test_stop_all_stops_all() {
 	ohs start --empty >/dev/null
 	ohs start --empty >/dev/null

@@ -392,14 +392,48 @@ interrupted() {
 
 # ---- the run --------------------------------------------------------------------------------------
 
-report_failure() { # NAME
-	echo "not ok $1: $(grep '^# ' "$BASE/log" | tail -n 1 | cut -c3- | tr -d '\n')"
+report_failure() { # NAME [SESSIONS]
+	echo "not ok $1: $(grep '^# ' "$BASE/log" | tail -n 1 | cut -c3- | tr -d '\n')$(kept_ended "${2:-}")"
 	sed 's/^/    /' "$BASE/log" | tail -n 40
 }
 
-run_test() { # FUNCTION
-	local name=${1#test_} status
+# The kept sessions that are there. What follows from the end of one says nothing of itself.
+kept_living() {
+	local id
 
+	for id in $(<"$BASE/kept"); do
+		[ ! -d "$OHS_STATE_DIR/sessions/$id" ] || echo "$id"
+	done
+}
+
+# Of those that were there, which are not any more, or are no more than a directory.
+kept_ended() { # IDS
+	local id pid
+
+	for id in $1; do
+		pid=$(jq -r .init_pid "$OHS_STATE_DIR/sessions/$id/record.json" 2>/dev/null)
+		[ -d "/proc/${pid:-none}" ] || printf '; session %s has ended' "$id"
+	done
+}
+
+# What the executors of a build with sanitizers have written since it was asked last: why they ended, and
+# what was found in them, which is a failure. See sandbox/inside.h.
+read_reports() {
+	local words
+
+	[ -s "$BASE/reports" ] || return 0
+	words=$(tr -d '\0' <"$BASE/reports")
+	: >"$BASE/reports"
+	printf '%s\n' "$words" | tail -n 60 | sed 's/^/executor: /' >>"$BASE/log"
+	grep -qE "Sanitizer|runtime error" <<<"$words" || return 0
+	echo "# $(grep -m 1 -E "^SUMMARY|runtime error" <<<"$words" || echo "a sanitizer speaks")" >>"$BASE/log"
+	return 1
+}
+
+run_test() { # FUNCTION
+	local name=${1#test_} status living=
+
+	[ ! -s "$BASE/kept" ] || living=$(kept_living)
 	T=$BASE/work/$name
 	as_me mkdir -p "$T"
 	# After a test that left nothing behind all is as it was before.
@@ -412,6 +446,7 @@ run_test() { # FUNCTION
 		"$1"
 	) >"$BASE/log" 2>&1 </dev/null
 	status=$?
+	read_reports || status=1
 	as_before=
 	[ $status -ne 78 ] || return
 	if [ $status -eq 77 ] && [ -s "$BASE/skip" ]; then
@@ -433,7 +468,7 @@ run_test() { # FUNCTION
 		[ -s "$BASE/kept" ] || as_before=1
 		echo "ok $name"
 	else
-		report_failure "$name"
+		report_failure "$name" "$living"
 	fi
 	chmod -R u+rwX "$T" 2>/dev/null
 	rm -rf "$T" "$T.out" "$T.err"
@@ -461,6 +496,7 @@ main() {
 	chmod 755 "$BASE" "$BASE/work"
 	chmod 700 "$BASE/state" "$BASE/home"
 	: >"$BASE/kept"
+	exec 99>>"$BASE/reports"
 	trap interrupted TERM
 	enter_stage || { echo "not ok $OHS_NAME: the stage could not be set"; exit 1; }
 	if is_root && [ "$OHS_AS" != root ]; then
