@@ -14,16 +14,16 @@
 #define USER_ID_DEFAULT 1000
 #define TEXT(s) (int)strnlen(s, 60), s /* of a foreign word no more is said */
 
-void command_clear(struct command *c)
+void command_clear(struct start_command *c)
 {
 	free(c->working_dir);
 	free(c->username);
 	strv_free(c->browser_words);
 	strv_free(c->argv);
-	*c = (struct command) { 0 };
+	*c = (struct start_command) { 0 };
 }
 
-static void auto_command(struct command *c)
+static void auto_command(struct start_command *c)
 {
 	command_clear(c);
 }
@@ -49,7 +49,7 @@ static const struct {
 	{ "vscode", COMMAND_VSCODE },
 };
 
-static int take_plugin(const char *word, struct command *c, struct err *e)
+static int take_plugin(const char *word, struct start_command *c, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(plugins); i++)
 		if (str_eq(word, plugins[i].name)) {
@@ -72,21 +72,21 @@ static int replace(char **member, const char *word, struct err *e)
 	return 0;
 }
 
-static int take_working_dir(const char *word, struct command *c, struct err *e)
+static int take_working_dir(const char *word, struct start_command *c, struct err *e)
 {
 	if (word[0] != '/')
 		return err_code(e, EINVAL, "'%.*s' is no absolute path", TEXT(word));
 	return replace(&c->working_dir, word, e);
 }
 
-static int take_username(const char *word, struct command *c, struct err *e)
+static int take_username(const char *word, struct start_command *c, struct err *e)
 {
 	if (!str_is_name(word, USERNAME_BYTES) || strchr(word, ':'))
 		return err_code(e, EINVAL, "'%.*s' is no name of a user", TEXT(word));
 	return replace(&c->username, word, e);
 }
 
-static int take_user_id(const char *word, struct command *c, struct err *e)
+static int take_user_id(const char *word, struct start_command *c, struct err *e)
 {
 	uint64_t id;
 
@@ -96,12 +96,12 @@ static int take_user_id(const char *word, struct command *c, struct err *e)
 	return 0;
 }
 
-static int take_browser_word(const char *word, struct command *c, struct err *e)
+static int take_browser_word(const char *word, struct start_command *c, struct err *e)
 {
 	return strv_add(&c->browser_words, word, e);
 }
 
-static int enable_browser(const char *word, struct command *c, struct err *e)
+static int enable_browser(const char *word, struct start_command *c, struct err *e)
 {
 	(void)word;
 	(void)e;
@@ -109,7 +109,7 @@ static int enable_browser(const char *word, struct command *c, struct err *e)
 	return 0;
 }
 
-static int disable_browser(const char *word, struct command *c, struct err *e)
+static int disable_browser(const char *word, struct start_command *c, struct err *e)
 {
 	(void)word;
 	(void)e;
@@ -122,7 +122,7 @@ enum values { NO_VALUE, ONE_VALUE, SOME_VALUES };
 static const struct option {
 	const char *name;
 	enum values values;
-	int (*take)(const char *word, struct command *c, struct err *e);
+	int (*take)(const char *word, struct start_command *c, struct err *e);
 } options[] = {
 	{ "--working-dir", ONE_VALUE, take_working_dir },
 	{ "--plugins", SOME_VALUES, take_plugin },
@@ -146,7 +146,8 @@ static const struct option *find_option(const char *word, const char **value)
 }
 
 /* The values that follow: of one, or all up to the next option. Returns how many. */
-static int take_values(const struct option *o, char *const *at, struct command *c, struct err *e)
+static int take_values(const struct option *o, char *const *at, struct start_command *c,
+		       struct err *e)
 {
 	int n = 0;
 
@@ -157,7 +158,7 @@ static int take_values(const struct option *o, char *const *at, struct command *
 }
 
 /* An option with what belongs to it. Returns how many words that is. */
-static int take_option(char *const *at, struct command *c, struct err *e)
+static int take_option(char *const *at, struct start_command *c, struct err *e)
 {
 	const char *value;
 	const struct option *o = find_option(at[0], &value);
@@ -176,7 +177,7 @@ static int take_option(char *const *at, struct command *c, struct err *e)
 	return 1 + n;
 }
 
-static int executor_words(char *const *at, struct command *c, struct err *e)
+static int executor_words(char *const *at, struct start_command *c, struct err *e)
 {
 	while (*at) {
 		int n = 1;
@@ -200,7 +201,7 @@ static int executor_words(char *const *at, struct command *c, struct err *e)
 	return 0;
 }
 
-static int executor_line(char *const *at, struct command *c, struct err *e)
+static int executor_line(char *const *at, struct start_command *c, struct err *e)
 {
 	c->kind = COMMAND_EXECUTOR;
 	c->user_id = USER_ID_DEFAULT;
@@ -223,7 +224,7 @@ static bool is_told(char *const *at, const char *name, const char **value)
 	return true;
 }
 
-static int program_line(char *const *words, struct command *c, struct err *e)
+static int program_line(char *const *words, struct start_command *c, struct err *e)
 {
 	const char *value;
 
@@ -258,7 +259,7 @@ static int check_size(char *const *words, struct err *e)
 	return 0;
 }
 
-static int parse_words(char *const *words, struct command *c, struct err *e)
+static int parse_words(char *const *words, struct start_command *c, struct err *e)
 {
 	if (check_size(words, e) < 0)
 		return -e->code;
@@ -269,14 +270,14 @@ static int parse_words(char *const *words, struct command *c, struct err *e)
 	return program_line(words, c, e);
 }
 
-int command_of_words(char *const *words, struct command *c, struct err *e)
+int command_of_words(char *const *words, struct start_command *c, struct err *e)
 {
-	struct command made __attribute__((cleanup(auto_command))) = { 0 };
+	struct start_command made __attribute__((cleanup(auto_command))) = { 0 };
 
 	if (words && *words && parse_words(words, &made, e) < 0)
 		return err_wrap(e, "command");
 	*c = made;
-	made = (struct command) { 0 };
+	made = (struct start_command) { 0 };
 	return 0;
 }
 
@@ -309,7 +310,7 @@ static int words_of(const struct json *value, char ***words, struct err *e)
 	return words_split(value->string.bytes, value->string.len, COMMAND_WORDS_MAX, words, e);
 }
 
-int command_parse(const struct json *value, struct command *c, struct err *e)
+int command_parse(const struct json *value, struct start_command *c, struct err *e)
 {
 	autostrv char **words = NULL;
 

@@ -31,7 +31,7 @@ enum command_plugin {
 	COMMAND_VSCODE = 1 << 2,
 };
 
-struct command {
+struct start_command {
 	enum command_kind kind;
 	uint16_t port; /* the executor's or the program's; 0 for the native one */
 	/* The executor's. */
@@ -48,9 +48,9 @@ struct command {
 
 /* What it means. `value` NULL, null, an empty text or an empty list is the native executor. -EINVAL
  * or -E2BIG with *e naming `command` and the word; `c` is filled on success alone. */
-must_check int command_parse(const struct json *value, struct command *c, struct err *e);
+must_check int command_parse(const struct json *value, struct start_command *c, struct err *e);
 
 /* The same of words that are there already; NULL is an empty list. */
-must_check int command_of_words(char *const *words, struct command *c, struct err *e);
+must_check int command_of_words(char *const *words, struct start_command *c, struct err *e);
 
-void command_clear(struct command *c);
+void command_clear(struct start_command *c);

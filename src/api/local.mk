@@ -1,5 +1,24 @@
 # src/api - the daemon: the runtime API over the same calls as the commands. One module a line.
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES =
+libapi_a_SOURCES += src/api/access.c src/api/access.h
 libapi_a_SOURCES += src/api/command.c src/api/command.h
+libapi_a_SOURCES += src/api/config.c src/api/config.h
+libapi_a_SOURCES += src/api/events.c src/api/events.h
+libapi_a_SOURCES += src/api/runtimes.c src/api/runtimes.h
+libapi_a_SOURCES += src/api/job.c src/api/job.h
+libapi_a_SOURCES += src/api/label.c src/api/label.h
+libapi_a_SOURCES += src/api/metrics.c src/api/metrics.h
+libapi_a_SOURCES += src/api/native.c src/api/native.h
+libapi_a_SOURCES += src/api/notify.c src/api/notify.h
+libapi_a_SOURCES += src/api/operation.c src/api/operation.h
+libapi_a_SOURCES += src/api/order.c src/api/order.h
+libapi_a_SOURCES += src/api/reclaim.c src/api/reclaim.h
+libapi_a_SOURCES += src/api/reply.c src/api/reply.h
+libapi_a_SOURCES += src/api/route.c
+libapi_a_SOURCES += src/api/runtime.c src/api/runtime.h
+libapi_a_SOURCES += src/api/serve.c src/api/serve.h src/api/server.h
+libapi_a_SOURCES += src/api/service.c src/api/service.h
+libapi_a_SOURCES += src/api/start_body.c src/api/start_body.h
+libapi_a_SOURCES += src/api/work.c src/api/work.h
 libapi_a_SOURCES += src/api/words.c src/api/words.h

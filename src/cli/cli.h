@@ -38,7 +38,7 @@ struct command {
 /* Each lives in the file of its name. */
 extern const struct command command_run, command_start, command_stop, command_list, command_show,
 	command_act, command_diff, command_pause, command_resume, command_policy, command_doctor,
-	command_clean;
+	command_clean, command_serve;
 
 /* Parse the command's options into `into` and move the operands to argv[0...]. Returns their
  * number. A negative answer means that the command is over, with *status its exit status: the help

@@ -18,6 +18,7 @@ libcli_a_SOURCES += src/cli/plain.c src/cli/plain.h
 libcli_a_SOURCES += src/cli/policy.c
 libcli_a_SOURCES += src/cli/report.c src/cli/report.h
 libcli_a_SOURCES += src/cli/run.c
+libcli_a_SOURCES += src/cli/serve.c
 libcli_a_SOURCES += src/cli/session_args.c src/cli/session_args.h
 libcli_a_SOURCES += src/cli/start.c
 libcli_a_SOURCES += src/cli/stop.c

@@ -13,9 +13,9 @@
 #include "launch/relay.h"
 
 static const struct command *const commands[] = {
-	&command_run,	 &command_start,  &command_stop,   &command_pause,
-	&command_resume, &command_list,	  &command_show,   &command_act,
-	&command_diff,	 &command_policy, &command_doctor, &command_clean,
+	&command_run,	 &command_start, &command_stop,	 &command_pause, &command_resume,
+	&command_list,	 &command_show,	 &command_act,	 &command_diff,	 &command_policy,
+	&command_doctor, &command_clean, &command_serve,
 };
 
 static const char *command_name(const void *list, size_t i)

@@ -9,9 +9,18 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "http/conn_own.h"
+
+uint64_t conn_now_us(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
 
 static void accept_again(struct conns *cs)
 {
@@ -64,6 +73,7 @@ void conn_free(struct conn *c)
 	conn_drop_piece(c);
 	buf_clear(&c->body);
 	buf_clear(&c->out);
+	free(c->what);
 	if (c->next)
 		c->next->prev = c->prev;
 	if (c->prev)

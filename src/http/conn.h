@@ -24,6 +24,7 @@ enum conn_limits {
 	CONN_LINGER_MS = 2000, /* for a refused client to read why, before the reset */
 	CONN_PIECE_BYTES = 128 * 1024, /* of a body that comes in pieces, at once */
 	CONN_STREAM_MAX = 1 << 20,     /* of a streamed reply that wait for a slow client */
+	CONN_WHAT_BYTES = 120,	       /* of what is told of a request */
 };
 
 /* Who answers what. `handle` replies, now or (after conn_hold) later. */
@@ -46,6 +47,8 @@ struct conns {
 	/* NULL, or whether a request may be heard at all, before its key is looked at: 0, or the status
 	 * that refuses it, with *why. */
 	int (*admit)(struct server *s, const struct http_request *r, const char **why);
+	/* NULL, or told of each reply as it begins; `what` is "METHOD /path", cut. */
+	void (*answered)(struct server *s, const char *what, int status, uint64_t us);
 	const struct route *routes;
 	size_t n_routes;
 	struct conn *first;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* conn_in.c - see conn.h. Requests: the head, which route it is for, and the body. */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -356,6 +357,23 @@ static void begin(struct conn *c)
 
 /* --- in order -------------------------------------------------------------------------------- */
 
+/* The head will be gone when the reply comes. */
+static void note_what(struct conn *c, bool parsed)
+{
+	const struct http_request *r = &c->request;
+
+	if (!c->all->answered)
+		return;
+	if (!c->what)
+		c->what = malloc(CONN_WHAT_BYTES);
+	if (c->what && parsed)
+		(void)snprintf(c->what, CONN_WHAT_BYTES, "%.*s %.*s", (int)r->method.len,
+			       r->method.at, (int)r->path.len, r->path.at);
+	else if (c->what)
+		(void)snprintf(c->what, CONN_WHAT_BYTES, "(malformed)");
+	c->began_us = conn_now_us();
+}
+
 static bool take_head(struct conn *c)
 {
 	long n = http_head(c->in, c->in_len, c->all->key_kind, &c->request);
@@ -363,6 +381,7 @@ static bool take_head(struct conn *c)
 	if (n == 0)
 		return false;
 	c->route = NULL;
+	note_what(c, n > 0);
 	if (n < 0) {
 		c->in_at = c->in_len; /* whatever it is, it goes */
 		conn_give_up(c, (int)-n, http_reason((int)-n));

@@ -99,8 +99,12 @@ void conn_flush(struct conn *c)
 }
 
 /* The answer begins: nobody waits for the request any more. */
-static void begin_reply(struct conn *c)
+static void begin_reply(struct conn *c, int status)
 {
+	struct conns *cs = c->all;
+
+	if (cs->answered && c->what)
+		cs->answered(cs->server, c->what, status, conn_now_us() - c->began_us);
 	if (c->holder)
 		*c->holder = NULL;
 	c->holder = NULL;
@@ -141,7 +145,7 @@ void conn_reply_as(struct conn *c, const struct conn_head *head, const char *bod
 	autobuf struct buf text = { 0 };
 	struct iovec parts[2];
 
-	begin_reply(c);
+	begin_reply(c, head->status);
 	put_headers(c, &text, head);
 	parts[0] = part(buf_str(&text), text.len);
 	parts[1] = part(body, len);
@@ -202,7 +206,7 @@ void conn_stream(struct conn *c, struct conn_stream *s, const struct conn_head *
 	autobuf struct buf text = { 0 };
 	struct iovec all;
 
-	begin_reply(c);
+	begin_reply(c, head->status);
 	c->stream = s;
 	s->conn = c;
 	c->stream_left = head->length;

@@ -52,6 +52,8 @@ struct conn {
 
 	struct buf out;
 	size_t out_at;
+	char *what; /* where somebody wants to be told; of the request in hand */
+	uint64_t began_us;
 	struct conn **holder;
 	struct conn_stream *stream;
 	uint64_t stream_left;
@@ -59,6 +61,7 @@ struct conn {
 };
 
 /* conn.c */
+uint64_t conn_now_us(void);
 void conn_free(struct conn *c);
 void conn_set_state(struct conn *c, enum conn_state state);
 void conn_drop_in(struct conn *c);

@@ -431,19 +431,40 @@ static void decode(struct http_text text, struct buf *out)
 	}
 }
 
-bool http_query(struct http_text query, const char *name, struct buf *out)
+/* The first value of a parameter, as it stands; *rest is what is behind it. `at` is NULL where there is
+ * none. */
+static struct http_text parameter(struct http_text *rest, const char *name)
 {
-	struct http_text value = { .at = NULL };
 	size_t name_len = strlen(name);
 
-	for (size_t at = 0, len; at < query.len; at += len + 1) {
-		const char *start = query.at + at, *end = memchr(start, '&', query.len - at);
+	while (rest->len) {
+		const char *start = rest->at, *end = memchr(start, '&', rest->len);
+		size_t len = end ? (size_t)(end - start) : rest->len;
 
-		len = end ? (size_t)(end - start) : query.len - at;
+		rest->at += len + (end != NULL);
+		rest->len -= len + (end != NULL);
 		if (len > name_len && start[name_len] == '=' && memcmp(start, name, name_len) == 0)
-			value = (struct http_text) { .at = start + name_len + 1,
-						     .len = len - name_len - 1 };
+			return (struct http_text) { .at = start + name_len + 1,
+						    .len = len - name_len - 1 };
 	}
+	return (struct http_text) { .at = NULL };
+}
+
+bool http_query_next(struct http_text *rest, const char *name, struct buf *out)
+{
+	struct http_text value = parameter(rest, name);
+
+	if (value.at)
+		decode(value, out);
+	return value.at;
+}
+
+bool http_query(struct http_text query, const char *name, struct buf *out)
+{
+	struct http_text value = { .at = NULL }, next;
+
+	while ((next = parameter(&query, name)).at)
+		value = next;
 	if (value.at)
 		decode(value, out);
 	return value.at;
@@ -465,11 +486,15 @@ const char *http_reason(int status)
 		{ 410, "Gone" },
 		{ 413, "Content Too Large" },
 		{ 417, "Expectation Failed" },
+		{ 421, "Misdirected Request" },
 		{ 422, "Unprocessable Content" },
+		{ 429, "Too Many Requests" },
 		{ 431, "Request Header Fields Too Large" },
 		{ 500, "Internal Server Error" },
 		{ 501, "Not Implemented" },
+		{ 503, "Service Unavailable" },
 		{ 505, "HTTP Version Not Supported" },
+		{ 507, "Insufficient Storage" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)

@@ -76,5 +76,9 @@ bool http_path_fits(struct http_text path, const char *pattern, struct http_text
  * several. Returns whether there is one. May hold any byte. */
 bool http_query(struct http_text query, const char *name, struct buf *out);
 
+/* The next value of a parameter that may be given several times. *rest begins as the query, and is what
+ * is behind that value afterwards. */
+bool http_query_next(struct http_text *rest, const char *name, struct buf *out);
+
 /* The reason phrase of a status. */
 const char *http_reason(int status);

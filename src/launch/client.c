@@ -383,23 +383,50 @@ static int read_body(struct exchange *x, const struct client_head *h, struct buf
 	return buf_check(body, e);
 }
 
-int client_exchange(int fd, const struct client_request *r, struct buf *body, bool *again,
-		    struct err *e)
+static struct exchange exchange_on(int fd, int timeout_ms)
 {
-	struct exchange x = { .fd = fd,
-			      .in = { .limit = CLIENT_HEAD_MAX + CLIENT_BODY_MAX + PIECE_BYTES } };
+	return (struct exchange) {
+		.fd = fd,
+		.deadline_ms = timeout_ms >= 0 ? now_ms() + (uint64_t)timeout_ms : 0,
+		.in = { .limit = CLIENT_HEAD_MAX + CLIENT_BODY_MAX + PIECE_BYTES }
+	};
+}
+
+static int answer(struct exchange *x, struct buf *body, bool *again, struct err *e)
+{
 	struct client_head h = { 0 };
 	int result;
 
-	if (r->timeout_ms >= 0)
-		x.deadline_ms = now_ms() + (uint64_t)r->timeout_ms;
 	body->limit = CLIENT_BODY_MAX + 1;
-	result = send_request(&x, r, e);
-	if (result == 0)
-		result = read_head(&x, &h, e);
+	result = read_head(x, &h, e);
 	if (result == 0 && !has_no_body(h.status))
-		result = read_body(&x, &h, body, e);
-	buf_clear(&x.in);
+		result = read_body(x, &h, body, e);
+	buf_clear(&x->in);
 	*again = result == 0 && !h.close;
 	return result < 0 ? result : (int)h.status;
+}
+
+int client_send(int fd, const struct client_request *r, struct err *e)
+{
+	struct exchange x = exchange_on(fd, r->timeout_ms);
+
+	return send_request(&x, r, e);
+}
+
+int client_answer(int fd, int timeout_ms, struct buf *body, bool *again, struct err *e)
+{
+	struct exchange x = exchange_on(fd, timeout_ms);
+
+	return answer(&x, body, again, e);
+}
+
+int client_exchange(int fd, const struct client_request *r, struct buf *body, bool *again,
+		    struct err *e)
+{
+	struct exchange x = exchange_on(fd, r->timeout_ms);
+
+	*again = false;
+	if (send_request(&x, r, e) < 0)
+		return -e->code;
+	return answer(&x, body, again, e);
 }

@@ -251,7 +251,7 @@ void launch_leave_listeners(struct launch *l)
 	for (unsigned i = 0; i < l->n_listeners; i++)
 		drop_fd(&l->listeners[i]);
 	for (unsigned i = 0; i < l->n_publish; i++)
-		drop_fd(&l->publish[i]);
+		drop_fd(&l->publish[i].fd);
 	l->n_listeners = l->n_publish = 0;
 }
 

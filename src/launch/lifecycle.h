@@ -40,13 +40,20 @@ struct launch {
 	 * need not ask. What it points to and its descriptors stay its maker's. NULL: no command. */
 	int (*command)(struct launch *l, struct ctl_start *start, struct err *e);
 	void *command_arg;
+	/* Its record is on the disk: from here on there is something to tell of. May be NULL. */
+	void (*born)(struct launch *l);
+	void *born_arg;
 
 	struct base base;
 	char *skeleton;
 	struct record record;	 /* as the session will have it; `session` owns a copy */
 	struct session *session; /* NULL until there is one */
 	struct cgroup cgroup;
-	int listeners[LISTEN_LOOPBACK_MAX], publish[LIFECYCLE_PUBLISH_MAX];
+	int listeners[LISTEN_LOOPBACK_MAX];
+	struct launch_publish {
+		int fd;
+		uint16_t inside;
+	} publish[LIFECYCLE_PUBLISH_MAX];
 	unsigned n_listeners, n_publish;
 	struct inside inside;
 	struct ids_userns userns[2]; /* as root: the session's, and the workspace's owner's */
@@ -69,6 +76,9 @@ gid_t launch_workload_gid(const struct launch *l);
 /* Bring it to life: returns when the executor's init has been started (and has its orders, which it
  * answers over l->ctl). On failure everything is taken down again. */
 must_check int lifecycle_up(struct launch *l, struct err *e);
+
+/* A descriptor of its first process: readable when all of them have ended. -ESRCH where they have. */
+must_check int lifecycle_init_open(const struct record *r, struct err *e);
 
 /* End its processes, and wait for that. What was under way in them is lost. */
 must_check int lifecycle_kill(const struct record *r, struct err *e);

@@ -9,6 +9,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <net/if.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -40,6 +41,20 @@ static uint32_t ping_gid_max(const struct plan *p)
 	return p->ids == IDS_SUBIDS ? IDS_WORKLOAD : 0;
 }
 
+/* A published port is the workload's: a server of its own may want all addresses of it. */
+static uint16_t executor_port(const struct request *r)
+{
+	uint16_t port = NET_EXECUTOR_PORT;
+
+	for (unsigned i = 0; r && i < r->n_publish; i++) {
+		if (r->publish[i].inside != port)
+			continue;
+		port++;
+		i = UINT_MAX; /* once more, from the first */
+	}
+	return port;
+}
+
 int net_inside_fill(const struct plan *p, uint32_t slot, struct net_inside *out, struct err *e)
 {
 	struct net_inside net = { .veth = p->veth, .ping_gid_max = ping_gid_max(p) };
@@ -57,7 +72,7 @@ int net_inside_fill(const struct plan *p, uint32_t slot, struct net_inside *out,
 	slot_mac(net.address, net.mac);
 	slot_mac(net.gateway, net.gateway_mac);
 	net.default_route = p->net == NET_NAT;
-	net.port = NET_EXECUTOR_PORT;
+	net.port = executor_port(p->request);
 	*out = net;
 	return 0;
 }

@@ -117,6 +117,28 @@ static int listen_for_host(struct launch *l, struct err *e)
 			  : listen_loopback(l->listeners, &l->record.host_port, e);
 }
 
+/* One port of the session, at one address or, where none was chosen, at those of the loopback. */
+static int publish(struct launch *l, const struct publish *p, struct record_port *port,
+		   struct err *e)
+{
+	int fds[LISTEN_LOOPBACK_MAX], n = 1;
+
+	if (l->n_publish + (p->port ? 1 : LISTEN_LOOPBACK_MAX) > LIFECYCLE_PUBLISH_MAX)
+		return err_code(e, E2BIG, "publish: more than %d listeners", LIFECYCLE_PUBLISH_MAX);
+	if (!l->resumes)
+		*port = (struct record_port) { p->port, p->inside };
+	if (p->port)
+		fds[0] = listen_publish(p, e);
+	else
+		n = l->resumes ? listen_loopback_again(fds, port->host, e)
+			       : listen_loopback(fds, &port->host, e);
+	if (n < 0 || fds[0] < 0)
+		return -e->code;
+	for (int i = 0; i < n; i++)
+		l->publish[l->n_publish++] = (struct launch_publish) { fds[i], p->inside };
+	return 0;
+}
+
 int stage_listen_up(struct launch *l, struct err *e)
 {
 	const struct request *r = l->plan->request;
@@ -125,12 +147,12 @@ int stage_listen_up(struct launch *l, struct err *e)
 	if (n < 0)
 		return n;
 	l->n_listeners = (unsigned)n;
-	for (unsigned i = 0; i < r->n_publish && i < LIFECYCLE_PUBLISH_MAX; i++) {
-		l->publish[i] = listen_publish(&r->publish[i], e);
-		if (l->publish[i] < 0)
+	if (r->n_publish > RECORD_PORTS_MAX)
+		return err_code(e, E2BIG, "publish: more than %d ports", RECORD_PORTS_MAX);
+	for (unsigned i = 0; i < r->n_publish; i++)
+		if (publish(l, &r->publish[i], &l->record.ports[i], e) < 0)
 			return -e->code;
-		l->n_publish++;
-	}
+	l->record.n_ports = r->n_publish;
 	return 0;
 }
 
@@ -254,9 +276,11 @@ int stage_session_up(struct launch *l, struct err *e)
 	if (l->resumes)
 		return draft_again(l, e);
 	if (draft(l, e) < 0 || session_new(l->state, &l->record, &l->session, e) < 0 ||
-	    name_take(l->session, e) < 0)
+	    name_take(l->session, e) < 0 || (l->stays && keep_request(l, e) < 0))
 		return -e->code;
-	return l->stays ? keep_request(l, e) : 0;
+	if (l->born)
+		l->born(l);
+	return 0;
 }
 
 int stage_session_down(const struct ending *x, struct err *e)

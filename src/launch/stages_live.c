@@ -218,19 +218,28 @@ static void wait_for_end(int pidfd)
 		;
 }
 
-int lifecycle_kill(const struct record *r, struct err *e)
+int lifecycle_init_open(const struct record *r, struct err *e)
 {
 	autoclose int pidfd = -1;
-	siginfo_t info;
 
 	if (!r->init_pid)
-		return 0;
+		return err_code(e, ESRCH, "session %s has no process", r->id);
 	pidfd = pidfd_open(r->init_pid, 0);
 	if (pidfd < 0)
-		return errno == ESRCH ? 0 : err_errno(e, "open process %d", r->init_pid);
+		return err_errno(e, "open process %d", r->init_pid);
 	/* Asked after the descriptor was opened: what it names cannot change any more. */
 	if (start_time(r->init_pid) != r->init_start)
-		return 0;
+		return err_code(e, ESRCH, "process %d is another one by now", r->init_pid);
+	return take_fd(&pidfd);
+}
+
+int lifecycle_kill(const struct record *r, struct err *e)
+{
+	autoclose int pidfd = lifecycle_init_open(r, e);
+	siginfo_t info;
+
+	if (pidfd < 0)
+		return pidfd == -ESRCH ? 0 : pidfd;
 	if (pidfd_send_signal(pidfd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
 		return err_errno(e, "kill process %d", r->init_pid);
 	freeze_let_die(r);
@@ -284,7 +293,7 @@ static void fill_boot(struct launch *l, int filter, struct ctl_boot *b)
 		b->listeners[i] = l->listeners[i];
 	for (unsigned i = 0; i < l->n_publish; i++)
 		b->publish[i] =
-			(struct ctl_publish) { l->publish[i], p->request->publish[i].inside };
+			(struct ctl_publish) { l->publish[i].fd, l->publish[i].inside };
 	/* A session with a supervisor has its deadline from there, to the millisecond. */
 	if (l->stays && p->limits.timeout_ms != LIMIT_NONE)
 		b->deadline_ms = p->limits.timeout_ms;

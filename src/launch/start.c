@@ -11,6 +11,7 @@
 #include "launch/supervise.h"
 
 #define READY_MS 30000
+#define ADOPT_TURN_MS 20
 #define ENDING_MS 1000 /* from the end of the one to that of the other */
 
 /* It is ready when it answers, not when it says so: a request to the listener that the caller will
@@ -86,10 +87,36 @@ int start_session(struct launch *l, struct laps *laps, struct err *e)
 	if (r == 0 && is_cancelled(l))
 		r = err_code(e, EINTR, "interrupted");
 	if (r == 0)
+		r = session_note(l->session, e, "ready");
+	if (r == 0)
 		r = leave_alone(l, e);
 	if (r == 0)
 		return 0;
 	if (undo(l, &later) < 0)
 		log_error("%s", later.text);
 	return -e->code;
+}
+
+/* Whoever starts it holds its lock, and takes it down himself where that fails; where he was killed it
+ * is dead, and taken down by the sweep. */
+int start_adopt(int state, const char *id, struct err *e)
+{
+	for (unsigned waited = 0; waited < READY_MS; waited += ADOPT_TURN_MS) {
+		struct session *s = NULL;
+		int alive = session_is_alive(state, id, e);
+		bool ready;
+
+		if (alive < 0)
+			return alive;
+		if (!alive)
+			return lifecycle_sweep(state, e);
+		if (session_open(state, id, false, &s, e) < 0)
+			return -e->code;
+		ready = s->record.ready;
+		session_close(s);
+		if (ready)
+			return 0;
+		(void)poll(NULL, 0, ADOPT_TURN_MS);
+	}
+	return err_code(e, ETIMEDOUT, "session %s does not answer", id);
 }

@@ -19,7 +19,8 @@ enum workspace_kind { WORKSPACE_REPO, WORKSPACE_DIR, WORKSPACE_EMPTY };
 
 struct publish {
 	char *address; /* of the host; "127.0.0.1" where none was given */
-	uint16_t port, inside;
+	uint16_t port; /* 0: on the host's loopback, whichever is free */
+	uint16_t inside;
 };
 
 /* What the caller asked for; every member may be unset. Each has a row in request_json.c. */

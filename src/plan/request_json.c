@@ -133,7 +133,6 @@ static const struct field publish_fields[] = {
 	  .kind = FIELD_U64,
 	  .offset = offsetof(struct wire_publish, port),
 	  .required = true,
-	  .min = 1,
 	  .max = UINT16_MAX },
 	{ .key = "inside",
 	  .kind = FIELD_U64,

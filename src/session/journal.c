@@ -115,6 +115,7 @@ static int on_rested(struct record *r, const char *value, struct err *e)
 static int on_resumes(struct record *r, const char *value, struct err *e)
 {
 	r->rested = false;
+	r->ready = false;
 	return stands_alone("resumes", value, e);
 }
 
@@ -130,6 +131,12 @@ static int on_freezer(struct record *r, const char *value, struct err *e)
 	if (value[0] != '/')
 		return err_code(e, EINVAL, "'freezer' takes an absolute path");
 	return set_text(&r->freezer, value, e);
+}
+
+static int on_ready(struct record *r, const char *value, struct err *e)
+{
+	r->ready = true;
+	return stands_alone("ready", value, e);
 }
 
 static int on_stops(struct record *r, const char *value, struct err *e)
@@ -162,6 +169,7 @@ static const struct {
 	{ "resumes", on_resumes },
 	{ "resumed", on_resumed },
 	{ "freezer", on_freezer },
+	{ "ready", on_ready },
 	{ "stops", on_stops },
 	{ "stage", on_stage },
 };

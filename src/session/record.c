@@ -78,6 +78,28 @@ static int parse_gids(const struct json *value, void *wire, struct err *e)
 	return parse_map(value, &((struct wire *)wire)->r.session_gids, e);
 }
 
+/* [[host, inside], ...] */
+static int parse_ports(const struct json *list, void *wire, struct err *e)
+{
+	struct record *r = &((struct wire *)wire)->r;
+
+	if (list->type != JSON_ARRAY || list->list.count > RECORD_PORTS_MAX)
+		return json_error(list, WHERE, e, "must be a list of no more than %d ports",
+				  RECORD_PORTS_MAX);
+	for (const struct json *row = list->list.first; row; row = row->next) {
+		const struct json *host = row->type == JSON_ARRAY ? row->list.first : NULL;
+		const struct json *inside = host ? host->next : NULL;
+
+		if (!inside || inside->next || host->type != JSON_INT || inside->type != JSON_INT ||
+		    host->integer < 1 || host->integer > UINT16_MAX || inside->integer < 1 ||
+		    inside->integer > UINT16_MAX)
+			return json_error(list, WHERE, e, "a port is [host, inside]");
+		r->ports[r->n_ports++] = (struct record_port) { (uint16_t)host->integer,
+								(uint16_t)inside->integer };
+	}
+	return 0;
+}
+
 #define AT(k, kind_, member) \
 	.key = (k), .kind = FIELD_##kind_, .offset = offsetof(struct wire, member)
 #define TEXT(k, member)               \
@@ -132,6 +154,7 @@ static const struct field fields[] = {
 	NUMBER("address", address, UINT32_MAX),
 	NUMBER("port", port, UINT16_MAX),
 	NUMBER("host_port", host_port, UINT16_MAX),
+	{ .key = "ports", .kind = FIELD_CUSTOM, .parse = parse_ports },
 	TEXT("key", key),
 	FLAG("keep", r.keep),
 	FLAG("stays", r.stays),
@@ -141,6 +164,7 @@ static const struct field fields[] = {
 	TEXT("paused", r.paused),
 	FLAG("rested", r.rested),
 	TEXT("freezer", r.freezer),
+	FLAG("ready", r.ready),
 	NUMBER("init_pid", init_pid, INT32_MAX),
 	NUMBER("init_start", init_start, INT64_MAX),
 };
@@ -305,6 +329,18 @@ static void write_map(struct json_out *o, const char *key, const struct id_map *
 	jo_end_array(o);
 }
 
+static void write_ports(struct json_out *o, const struct record *r)
+{
+	jo_array(o, "ports");
+	for (unsigned i = 0; i < r->n_ports; i++) {
+		jo_array(o, NULL);
+		jo_u64(o, NULL, r->ports[i].host);
+		jo_u64(o, NULL, r->ports[i].inside);
+		jo_end_array(o);
+	}
+	jo_end_array(o);
+}
+
 static void write_field(struct json_out *o, const struct field *f, const struct wire *w,
 			struct buf *escaped)
 {
@@ -355,6 +391,7 @@ void record_write(const struct record *r, struct buf *out)
 		write_field(&o, &fields[i], &w, &escaped);
 	write_map(&o, "session_uids", &r->session_uids);
 	write_map(&o, "session_gids", &r->session_gids);
+	write_ports(&o, r);
 	jo_end_object(&o);
 	if (escaped.failed)
 		out->failed = true;

@@ -28,6 +28,7 @@
  *	resumes			they are about to be started again
  *	resumed			they run again
  *	freezer PATH		the group that is about to be made for freezing them
+ *	ready			it answers at its ports
  *	stops			it is about to be taken down, and is no paused one any more
  *	stage TEXT		for people to read */
 #pragma once
@@ -41,6 +42,7 @@
 #include "sandbox/inside.h"
 
 #define SESSION_NO_SLOT UINT32_MAX
+#define RECORD_PORTS_MAX 8
 
 /* What the record holds. Strings are the record's own. */
 struct record {
@@ -65,6 +67,10 @@ struct record {
 	uint32_t address;   /* inside, host byte order; 0 without */
 	uint16_t port;	    /* of the executor, inside */
 	uint16_t host_port; /* of the loopback listener; 0: none */
+	struct record_port {
+		uint16_t host, inside;
+	} ports[RECORD_PORTS_MAX]; /* published */
+	unsigned n_ports;
 	char key[65];	    /* the session's API key */
 	bool keep, stays;   /* stays: started without a command */
 	char *name;	    /* what its caller calls it; NULL: by its id alone */
@@ -73,6 +79,7 @@ struct record {
 	char *paused;	    /* RECORD_FROZEN, RECORD_ON_DISK; NULL: not */
 	char *freezer;	    /* of v1: the group in which it was frozen first; NULL: never */
 	bool rested;	    /* nothing is there but what stays on the disk */
+	bool ready;	    /* its server has been heard to answer */
 	/* from the journal */
 	pid_t init_pid;	     /* on the host; 0: none yet */
 	uint64_t init_start; /* its start time, field 22 of /proc/PID/stat */

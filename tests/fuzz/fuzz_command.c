@@ -31,7 +31,7 @@ static void quote(char *const *words, struct buf *out)
 	}
 }
 
-static void check_command(const struct command *c)
+static void check_command(const struct start_command *c)
 {
 	check((c->kind == COMMAND_PROGRAM) == (c->argv != NULL));
 	check((c->kind == COMMAND_EXECUTOR) == (c->username != NULL));
@@ -46,7 +46,7 @@ static void as_text(const char *text, size_t size)
 {
 	autostrv char **words = NULL, **again = NULL;
 	autobuf struct buf quoted = { 0 };
-	struct command c = { 0 };
+	struct start_command c = { 0 };
 	struct err e = { 0 };
 	size_t n;
 
@@ -69,7 +69,7 @@ static void as_json(const char *text, size_t size)
 {
 	struct json_limits limits = JSON_LIMITS_DEFAULT;
 	autojson struct json_doc *doc = NULL;
-	struct command c = { 0 };
+	struct start_command c = { 0 };
 	struct err e = { 0 };
 
 	if (json_parse(text, size, &limits, &doc, &e) < 0)

@@ -74,7 +74,7 @@ static void text_that_a_shell_would_wait_for_is_refused(void **state)
 }
 
 /* JSON of the value alone. */
-static int parse(const char *json, struct command *c, struct err *e)
+static int parse(const char *json, struct start_command *c, struct err *e)
 {
 	struct json_limits limits = JSON_LIMITS_DEFAULT;
 	autojson struct json_doc *doc = NULL;
@@ -83,9 +83,9 @@ static int parse(const char *json, struct command *c, struct err *e)
 	return command_parse(json_root(doc), c, e);
 }
 
-static struct command parsed(const char *json)
+static struct start_command parsed(const char *json)
 {
-	struct command c = { 0 };
+	struct start_command c = { 0 };
 	struct err e = { 0 };
 
 	assert_ok(parse(json, &c, &e));
@@ -95,7 +95,7 @@ static struct command parsed(const char *json)
 static void nothing_said_is_the_native_executor(void **state)
 {
 	static const char *const cases[] = { "null", "\"\"", "\"  \"", "[]" };
-	struct command c = { .port = 7 };
+	struct start_command c = { .port = 7 };
 	struct err e = { 0 };
 
 	(void)state;
@@ -114,7 +114,7 @@ static void nothing_said_is_the_native_executor(void **state)
 
 static void line_of_the_published_client_is_honoured(void **state)
 {
-	struct command c = parsed(
+	struct start_command c = parsed(
 		"[\"/openhands/micromamba/bin/micromamba\",\"run\",\"-n\",\"openhands\",\"poetry\",\"run\",\"python\",\"-u\","
 		"\"-m\",\"" MODULE
 		"\",\"60000\",\"--working-dir\",\"/workspace\",\"--plugins\",\"agent_skills\",\"jupyter\","
@@ -135,7 +135,7 @@ static void line_of_the_published_client_is_honoured(void **state)
 
 static void line_as_one_text_means_the_same(void **state)
 {
-	struct command c = parsed("\"" PREFIX
+	struct start_command c = parsed("\"" PREFIX
 				  " 3000 --working-dir='/a b' --plugins vscode --username=me "
 				  "--browsergym-eval-env x y\"");
 
@@ -151,7 +151,7 @@ static void line_as_one_text_means_the_same(void **state)
 
 static void what_is_not_said_is_the_references_default(void **state)
 {
-	struct command c = parsed("\"python -m " MODULE " 1\"");
+	struct start_command c = parsed("\"python -m " MODULE " 1\"");
 
 	(void)state;
 	assert_string_equal(c.username, "openhands");
@@ -203,7 +203,7 @@ static void executor_line_with_a_mistake_is_refused_by_its_word(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		autofree char *json = NULL;
-		struct command c = { .port = 7 };
+		struct start_command c = { .port = 7 };
 		struct err e = { 0 };
 
 		json = str_fmt(&e, "\"" PREFIX " %s\"", cases[i].line);
@@ -238,7 +238,7 @@ static void other_programs_are_started_as_they_are(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct command c = parsed(cases[i].json);
+		struct start_command c = parsed(cases[i].json);
 		autofree char *argv = joined(c.argv);
 
 		assert_int_equal(c.kind, COMMAND_PROGRAM);
@@ -271,7 +271,7 @@ static void programs_that_cannot_be_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct command c = { 0 };
+		struct start_command c = { 0 };
 		struct err e = { 0 };
 
 		assert_refused(parse(cases[i].json, &c, &e), EINVAL, cases[i].words);
@@ -280,7 +280,7 @@ static void programs_that_cannot_be_are_refused(void **state)
 
 static void command_beyond_the_limits_is_refused(void **state)
 {
-	struct command c = { 0 };
+	struct start_command c = { 0 };
 	struct buf many = { 0 }, long_word = { 0 };
 	struct err e = { 0 };
 

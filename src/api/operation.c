@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* operation.c - see operation.h. */
+#include "api/operation.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/reply.h"
+#include "api/runtimes.h"
+#include "api/work.h"
+#include "base/log.h"
+#include "base/str.h"
+
+struct waiter {
+	struct waiter *next;
+	struct conn *conn; /* NULL when it went away */
+	enum answer_kind answer;
+};
+
+struct operation {
+	struct operation *next;
+	struct runtime *runtime;
+	enum operation_kind kind;
+	struct start_body *body; /* of a start */
+	struct job *job;
+	struct waiter *waiters;
+	struct timer late;
+	bool is_gone; /* the session is no more */
+};
+
+static const char *const names[] = {
+	[OPERATION_START] = "start",  [OPERATION_RESUME] = "resume",
+	[OPERATION_FREEZE] = "pause", [OPERATION_PAUSE] = "pause to disk",
+	[OPERATION_STOP] = "stop",    [OPERATION_RELEASE] = "release",
+	[OPERATION_ADOPT] = "adopt",
+};
+
+const char *operation_name(enum operation_kind kind)
+{
+	return names[kind];
+}
+
+bool runtime_is_busy(const struct runtime *r)
+{
+	return r->first;
+}
+
+/* --- who waits ------------------------------------------------------------------------------- */
+
+static void add_waiter(struct operation *o, struct conn *c, enum answer_kind answer)
+{
+	struct waiter *w = c ? calloc(1, sizeof(*w)) : NULL;
+
+	if (!c)
+		return;
+	if (!w) {
+		conn_reply_detail(c, 503, "no memory");
+		return;
+	}
+	w->answer = answer;
+	w->next = o->waiters;
+	o->waiters = w;
+	conn_hold(c, &w->conn);
+}
+
+static void answer_all(struct operation *o, const struct err *e)
+{
+	struct waiter *w;
+
+	while ((w = o->waiters)) {
+		o->waiters = w->next;
+		if (!w->conn)
+			;
+		else if (e->code)
+			reply_error(w->conn, e);
+		else
+			reply_runtime(w->conn, o->runtime, w->answer);
+		free(w);
+	}
+}
+
+/* Whoever wants to know how it stands is told "starting", and asks again. */
+static void answer_late(struct timer *timer)
+{
+	static const struct err none = { 0 };
+	struct operation *o = container_of(timer, struct operation, late);
+	struct runtime *r = o->runtime;
+	struct err e = { 0 };
+
+	if (!r->id[0])
+		memcpy(r->id, o->job->result->id, sizeof(r->id));
+	/* No client takes an answer without its URL: a base is being laid, which is what takes long. */
+	if (!r->id[0] || runtimes_peek(r, &e) < 0)
+		loop_arm(&r->server->loop, timer, loop_now() + ANSWER_AGAIN_MS);
+	else
+		answer_all(o, &none);
+}
+
+/* --- one after the other --------------------------------------------------------------------- */
+
+static void begin_next(struct runtime *r);
+
+static void operation_free(struct operation *o)
+{
+	loop_disarm(&o->runtime->server->loop, &o->late);
+	if (o->body)
+		start_body_clear(o->body);
+	free(o->body);
+	free(o);
+}
+
+/* It is over, well or not: what clients are told of the session is read anew from its record. */
+static void settle(struct operation *o, struct err *e)
+{
+	struct runtime *r = o->runtime;
+	struct err gone = { 0 };
+
+	if (!r->id[0]) {
+		if (o->kind == OPERATION_START)
+			runtime_set(r, RUNTIME_FAILED, e->text);
+		return;
+	}
+	if (runtimes_reload(r, &gone) == -ENOENT) {
+		o->is_gone = o->kind == OPERATION_STOP;
+		if (o->is_gone)
+			e->code = 0;
+		runtime_set(r, RUNTIME_FAILED, e->code ? e->text : "it was stopped");
+	} else if (gone.code) {
+		log_error("%s", gone.text);
+	}
+	if (e->code && (r->state == RUNTIME_ENDED || r->state == RUNTIME_PAUSED))
+		runtime_set(r, r->state, e->text);
+}
+
+static void finish(struct operation *o, struct err *e)
+{
+	struct runtime *r = o->runtime;
+	bool is_gone, has_ended;
+
+	settle(o, e);
+	answer_all(o, e);
+	r->first = o->next;
+	if (!r->first)
+		r->last = &r->first;
+	is_gone = o->is_gone;
+	has_ended = r->state == RUNTIME_ENDED && o->kind != OPERATION_RELEASE;
+	operation_free(o);
+	r->busy = false;
+	if (r->first)
+		begin_next(r);
+	else if (is_gone)
+		runtimes_remove(r);
+	else if (has_ended)
+		operate(r, OPERATION_RELEASE, NULL, NULL, ANSWER_EMPTY);
+}
+
+static void job_done(struct job *j)
+{
+	struct operation *o = j->arg;
+	struct runtime *r = o->runtime;
+	struct err e = j->result->error;
+
+	metrics_operation(&r->server->metrics, o->kind, j->result->wall_us, e.code);
+	if (j->result->id[0])
+		memcpy(r->id, j->result->id, sizeof(r->id));
+	log_operation(r, names[o->kind], j->result->wall_us, &e);
+	if (o->kind == OPERATION_RELEASE)
+		r->restarts++;
+	finish(o, &e);
+}
+
+/* What there is to do in the state the session is in by now; OPERATIONS where that is nothing. */
+static int what_is_due(const struct operation *o)
+{
+	switch (o->runtime->state) {
+	case RUNTIME_FAILED:
+		return o->kind == OPERATION_START ? OPERATION_START : -1;
+	case RUNTIME_STARTING:
+		return o->kind;
+	case RUNTIME_RUNNING:
+		return o->kind == OPERATION_START || o->kind == OPERATION_RESUME ? -1
+										 : (int)o->kind;
+	case RUNTIME_FROZEN:
+	case RUNTIME_PAUSED:
+	case RUNTIME_ENDED:
+		/* A start of what is there takes up its work where it was left. */
+		if (o->kind == OPERATION_START)
+			return OPERATION_RESUME;
+		return o->kind == OPERATION_FREEZE && o->runtime->state != RUNTIME_ENDED
+			       ? -1
+			       : (int)o->kind;
+	}
+	return o->kind;
+}
+
+static void refuse(struct operation *o, struct err *e)
+{
+	if (o->runtime->state == RUNTIME_FAILED && o->kind != OPERATION_START)
+		(void)err_code(e, ENOENT, "there is no session '%s'", o->runtime->name);
+	finish(o, e);
+}
+
+static void begin_next(struct runtime *r)
+{
+	struct operation *o = r->first;
+	struct err e = { 0 };
+	int due;
+
+	r->busy = true;
+	due = what_is_due(o);
+	if (due < 0) {
+		refuse(o, &e);
+		return;
+	}
+	o->kind = (enum operation_kind)due;
+	if (due == OPERATION_START)
+		r->id[0] = '\0';
+	if (due == OPERATION_START || due == OPERATION_RESUME) {
+		runtime_set(r, RUNTIME_STARTING, NULL);
+		o->late.fire = answer_late;
+		loop_arm(&r->server->loop, &o->late, loop_now() + ANSWER_AFTER_MS);
+	}
+	o->job = job_new(work_of(o->kind), job_done, o);
+	if (o->job) {
+		job_start(&r->server->jobs, o->job);
+		return;
+	}
+	(void)err_code(&e, ENOMEM, "no memory");
+	finish(o, &e);
+}
+
+static unsigned queue_length(const struct runtime *r)
+{
+	unsigned n = 0;
+
+	for (const struct operation *o = r->first; o; o = o->next)
+		n++;
+	return n;
+}
+
+void operate(struct runtime *r, enum operation_kind kind, struct start_body *body, struct conn *c,
+	     enum answer_kind answer)
+{
+	struct operation *o = queue_length(r) < OPERATIONS_MAX ? calloc(1, sizeof(*o)) : NULL;
+
+	if (!o) {
+		if (body)
+			start_body_clear(body);
+		free(body);
+		if (c)
+			conn_reply_detail(c, 429, "too much is asked of this session at once");
+		return;
+	}
+	o->runtime = r;
+	o->kind = kind;
+	o->body = body;
+	add_waiter(o, c, answer);
+	*r->last = o;
+	r->last = &o->next;
+	if (!r->busy)
+		begin_next(r);
+}
+
+void operation_join(struct runtime *r, struct conn *c, enum answer_kind answer)
+{
+	if (r->first && r->first->kind <= OPERATION_RESUME)
+		add_waiter(r->first, c, answer);
+	else
+		reply_runtime(c, r, answer);
+}
+
+const struct start_body *operation_body(const struct operation *o)
+{
+	return o->body;
+}
+
+const struct runtime *operation_runtime(const struct operation *o)
+{
+	return o->runtime;
+}
+
+/* --- by itself ------------------------------------------------------------------------------- */
+
+void runtime_ended(struct source *source, uint32_t events)
+{
+	struct runtime *r = container_of(source, struct runtime, end);
+
+	(void)events;
+	loop_remove(&r->server->loop, source);
+	drop_fd(&source->fd);
+	/* What is at work with it, which may be what ended it, looks at the record when it is done. */
+	if (!r->busy)
+		operate(r, OPERATION_RELEASE, NULL, NULL, ANSWER_EMPTY);
+}

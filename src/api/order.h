@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* order.h - from what a client sent and what the operator configured to the request of a session. */
+#pragma once
+
+#include "api/config.h"
+#include "api/label.h"
+#include "api/start_body.h"
+#include "plan/plan.h"
+
+/* Ports of a session that an agent may serve web applications on, and the editor's. */
+enum order_ports { ORDER_WORK_1 = 12000, ORDER_WORK_2 = 12001, ORDER_EDITOR = 60001 };
+
+struct order {
+	struct request request;
+	char *policy; /* NULL: the default one */
+	struct label label;
+};
+
+/* Looks at directories that the client or the template names; changes nothing. -EACCES for one that
+ * clients may not name, -ENOENT for an image that no template fits. `o` is to be cleared in both
+ * cases. */
+must_check int order_make(const struct config *c, const struct start_body *b, const char *name,
+			  struct order *o, struct err *e);
+void order_clear(struct order *o);

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* reclaim.c - see reclaim.h. What is reclaimed is paused to disk: its work stays. */
+#include "api/reclaim.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/operation.h"
+#include "api/runtimes.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "launch/client.h"
+
+#define ASK_EVERY_MS 15000
+#define ASK_TIMEOUT_MS 2000
+
+static const struct session_template *template_of(const struct runtime *r)
+{
+	const struct config *c = r->server->config;
+
+	for (unsigned i = 0; r->template && i < c->n_templates; i++)
+		if (str_eq(c->templates[i].name, r->template))
+			return &c->templates[i];
+	return NULL;
+}
+
+static uint64_t idle_limit(const struct runtime *r)
+{
+	const struct session_template *t = template_of(r);
+
+	return t && t->idle_ms ? t->idle_ms : r->server->idle_ms;
+}
+
+static void reclaim(struct runtime *r, const char *why)
+{
+	const struct session_template *t = template_of(r);
+	bool stops = t && t->reclaim_stops;
+
+	log_info("session %s (%s): %s: it is %s", r->id, r->name, why,
+		 stops ? "stopped" : "paused to disk");
+	operate(r, stops ? OPERATION_STOP : OPERATION_PAUSE, NULL, NULL, ANSWER_EMPTY);
+}
+
+/* --- who is idle ----------------------------------------------------------------------------- */
+
+/* "idle_time" of a session's server, in milliseconds; UINT64_MAX where it does not say. */
+static uint64_t ask(const struct runtime *r)
+{
+	const struct client_request get = { .method = "GET",
+					    .path = "/server_info",
+					    .timeout_ms = ASK_TIMEOUT_MS };
+	autobuf struct buf body = { 0 };
+	autojson struct json_doc *doc = NULL;
+	const struct json *idle;
+	struct err e = { 0 };
+	autoclose int fd = client_connect(INADDR_LOOPBACK, r->port, ASK_TIMEOUT_MS, &e);
+	bool again;
+
+	if (fd < 0 || client_exchange(fd, &get, &body, &again, &e) != 200 ||
+	    json_parse(buf_str(&body), body.len, &JSON_LIMITS_DEFAULT, &doc, &e) < 0)
+		return UINT64_MAX;
+	idle = json_get(json_root(doc), "idle_time");
+	if (idle && idle->type == JSON_INT && idle->integer >= 0)
+		return (uint64_t)idle->integer * 1000;
+	return idle && idle->type == JSON_REAL && idle->real >= 0 ? (uint64_t)(idle->real * 1000)
+								  : UINT64_MAX;
+}
+
+/* The ids of those that have been idle for too long, one a line. */
+static int run_ask(struct job *j, int out, const int *fds, struct err *e)
+{
+	const struct server *s = j->arg;
+	autobuf struct buf text = { 0 };
+
+	(void)fds;
+	for (const struct runtime *r = s->runtimes; r; r = r->next) {
+		uint64_t limit = idle_limit(r), idle;
+
+		if (r->state != RUNTIME_RUNNING || !limit)
+			continue;
+		idle = ask(r);
+		if (idle != UINT64_MAX && idle >= limit)
+			buf_printf(&text, "%s\n", r->id);
+	}
+	if (buf_check(&text, e) < 0)
+		return -e->code;
+	return io_write_all(out, buf_str(&text), text.len, e);
+}
+
+static void ask_done(struct job *j)
+{
+	struct server *s = j->arg;
+	char *rest = j->output.data, *line;
+
+	s->asking = false;
+	s->asked_ms = loop_now();
+	while ((line = strsep(&rest, "\n")) && *line) {
+		struct runtime *r = runtimes_find(s, line);
+
+		if (r && r->state == RUNTIME_RUNNING && !runtime_is_busy(r))
+			reclaim(r, "idle");
+	}
+}
+
+static void look_for_idle(struct server *s)
+{
+	bool any = false;
+	struct job *j;
+
+	for (const struct runtime *r = s->runtimes; r && !any; r = r->next)
+		any = r->state == RUNTIME_RUNNING && idle_limit(r);
+	if (!any || s->asking || loop_now() - s->asked_ms < s->ask_every_ms)
+		return;
+	j = job_new(run_ask, ask_done, s);
+	if (!j)
+		return; /* the next turn will */
+	s->asking = true;
+	job_start(&s->jobs, j);
+}
+
+/* --- who is old ------------------------------------------------------------------------------ */
+
+static void look_at(struct runtime *r, uint64_t now_ms)
+{
+	const struct session_template *t = template_of(r);
+	const struct config *c = r->server->config;
+	bool lives = r->state == RUNTIME_RUNNING || r->state == RUNTIME_FROZEN;
+
+	if (!lives || runtime_is_busy(r))
+		return;
+	if (t && t->lifetime_ms && now_ms > r->born_ms + t->lifetime_ms)
+		reclaim(r, "its life time is over");
+	else if (r->state == RUNTIME_FROZEN && c->pause_to_disk_ms &&
+		 loop_now() - r->since_ms > c->pause_to_disk_ms)
+		operate(r, OPERATION_PAUSE, NULL, NULL, ANSWER_EMPTY);
+}
+
+void reclaim_turn(struct server *s)
+{
+	uint64_t now_ms = (uint64_t)time(NULL) * 1000;
+	uint64_t shortest = ASK_EVERY_MS;
+	struct runtime *r, *next;
+
+	for (r = s->runtimes; r; r = next) {
+		uint64_t limit = idle_limit(r);
+
+		next = r->next;
+		if (limit && limit / 2 < shortest)
+			shortest = limit / 2;
+		look_at(r, now_ms);
+	}
+	s->ask_every_ms = shortest < 500 ? 500 : shortest;
+	look_for_idle(s);
+	runtimes_forget_failed(s);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* runtimes.c - see runtimes.h. */
+#include "api/runtimes.h"
+
+#include <string.h>
+
+#include "api/operation.h"
+#include "base/log.h"
+#include "base/str.h"
+
+struct runtime *runtimes_add(struct server *s, const char *name)
+{
+	struct runtime *r = runtime_new(s, name);
+
+	if (!r)
+		return NULL;
+	r->next = s->runtimes;
+	s->runtimes = r;
+	s->n_runtimes++;
+	return r;
+}
+
+void runtimes_remove(struct runtime *r)
+{
+	struct server *s = r->server;
+	struct runtime **at = &s->runtimes;
+
+	while (*at != r)
+		at = &(*at)->next;
+	*at = r->next;
+	s->n_runtimes--;
+	runtime_free(r);
+}
+
+static struct runtime *known(struct server *s, const char *name)
+{
+	for (struct runtime *r = s->runtimes; r; r = r->next)
+		if (str_eq(r->name, name) || (r->id[0] && str_eq(r->id, name)))
+			return r;
+	return NULL;
+}
+
+static struct runtime *known_id(struct server *s, const char *id)
+{
+	for (struct runtime *r = s->runtimes; r; r = r->next)
+		if (str_eq(r->id, id))
+			return r;
+	return NULL;
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+/* A start that is under way, ours or another's, has a record before anybody answers at its port. */
+static int take_record(struct server *s, const struct record *record, bool alive, struct err *e)
+{
+	struct runtime *r;
+
+	if (!record->stays)
+		return 0; /* of a `run`, which ends with its command */
+	r = record->name ? known(s, record->name) : NULL;
+	if (r && r->state == RUNTIME_STARTING)
+		return 0; /* the job will say when it is there */
+	if (!r)
+		r = runtimes_add(s, record->name ? record->name : record->id);
+	if (!r)
+		return err_code(e, ENOMEM, "no memory");
+	if (runtime_follow(r, record, alive, e) < 0)
+		return -e->code;
+	if (r->state == RUNTIME_RUNNING && !record->ready) {
+		runtime_set(r, RUNTIME_STARTING, NULL);
+		operate(r, OPERATION_ADOPT, NULL, NULL, ANSWER_EMPTY);
+	}
+	return 0;
+}
+
+static int each_record(const char *id, void *arg, struct err *e)
+{
+	struct server *s = arg;
+	struct session *session = NULL;
+	int alive, result;
+
+	if (known_id(s, id))
+		return 0;
+	alive = session_is_alive(s->state, id, e);
+	if (alive < 0)
+		return alive;
+	/* It may have gone since the directory was read. */
+	if (session_open(s->state, id, false, &session, e) < 0)
+		return e->code == ENOENT ? 0 : -e->code;
+	result = take_record(s, &session->record, alive, e);
+	session_close(session);
+	if (result < 0) {
+		log_warn("session %s is not taken in: %s", id, e->text);
+		result = 0;
+	}
+	return result;
+}
+
+int runtimes_reload(struct runtime *r, struct err *e)
+{
+	struct session *session = NULL;
+	int alive = session_is_alive(r->server->state, r->id, e), result;
+
+	if (alive < 0)
+		return alive;
+	if (session_open(r->server->state, r->id, false, &session, e) < 0)
+		return -e->code;
+	result = runtime_follow(r, &session->record, alive, e);
+	session_close(session);
+	return result;
+}
+
+int runtimes_peek(struct runtime *r, struct err *e)
+{
+	struct session *session = NULL;
+	int result;
+
+	if (session_open(r->server->state, r->id, false, &session, e) < 0)
+		return -e->code;
+	result = runtime_read(r, &session->record, e);
+	session_close(session);
+	return result;
+}
+
+/* Others stop, pause and resume sessions too: `ohsandbox stop` knows of no daemon. */
+static void look_again(struct server *s)
+{
+	struct runtime *r, *next;
+
+	for (r = s->runtimes; r; r = next) {
+		struct err e = { 0 };
+
+		next = r->next;
+		if (r->state == RUNTIME_FAILED || runtime_is_busy(r))
+			continue;
+		if (runtimes_reload(r, &e) == -ENOENT)
+			runtimes_remove(r);
+	}
+}
+
+int runtimes_refresh(struct server *s, struct err *e)
+{
+	look_again(s);
+	return session_each(s->state, each_record, s, e);
+}
+
+struct runtime *runtimes_find(struct server *s, const char *name)
+{
+	struct runtime *r = known(s, name);
+	struct err e = { 0 };
+
+	if (r && (r->state == RUNTIME_FAILED || runtime_is_busy(r)))
+		return r;
+	if (r && runtimes_reload(r, &e) == -ENOENT) {
+		runtimes_remove(r);
+		r = NULL;
+	}
+	if (r)
+		return r;
+	/* What cannot be read is not found, and the log says why. */
+	if (session_each(s->state, each_record, s, &e) < 0)
+		log_warn("looking for session '%s': %s", name, e.text);
+	return known(s, name);
+}
+
+void runtimes_forget_failed(struct server *s)
+{
+	uint64_t now = loop_now();
+	struct runtime *r, *next;
+	unsigned n = 0;
+
+	for (r = s->runtimes; r; r = next) {
+		next = r->next;
+		if (r->state != RUNTIME_FAILED || runtime_is_busy(r))
+			continue;
+		/* The newest come first. */
+		if (++n > RUNTIME_FAILED_MAX || now - r->since_ms > RUNTIME_FAILED_MS)
+			runtimes_remove(r);
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* server.h - the daemon: what its parts share. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/config.h"
+#include "api/job.h"
+#include "api/metrics.h"
+#include "api/runtime.h"
+#include "api/serve.h"
+#include "base/loop.h"
+#include "http/conn.h"
+
+struct server {
+	struct config *config;
+	char *state_path;
+	int state; /* fd of the state directory */
+	char *key; /* of this API */
+	struct loop loop;
+	struct conns conns;
+	struct jobs jobs;
+	struct runtime *runtimes; /* newest first */
+	unsigned n_runtimes, n_failed;
+	struct metrics metrics;
+	struct event_stream *events;
+	unsigned n_events;
+	struct source signals;
+	struct timer chores, drain;
+	const struct serve_options *options;
+	int lock; /* of the state directory: there is one daemon for it */
+	uint64_t watchdog_ms, watchdog_last_ms;
+	uint64_t idle_ms; /* for sessions whose template says nothing; 0: for ever */
+	uint64_t asked_ms, ask_every_ms;
+	bool asking;
+	char **hosts; /* what a Host header may say */
+	bool draining, over;
+	uint64_t began_ms;
+};
+
+extern const struct route api_routes[];
+extern const size_t api_routes_count;

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* work.c - see work.h. All of it runs in a child, which has a copy of what the daemon knew. */
+#include "api/work.h"
+
+#include <string.h>
+
+#include "api/order.h"
+#include "api/service.h"
+#include "base/log.h"
+#include "launch/decide.h"
+#include "launch/lifecycle.h"
+#include "launch/pause.h"
+#include "launch/start.h"
+#include "launch/stop.h"
+#include "launch/supervise.h"
+
+static const struct operation *operation_of(const struct job *j)
+{
+	return j->arg;
+}
+
+static const struct runtime *runtime_of(const struct job *j)
+{
+	return operation_runtime(operation_of(j));
+}
+
+/* A descriptor of our own: the daemon's was closed with all others. */
+static int open_state(const struct job *j, struct err *e)
+{
+	return state_open(runtime_of(j)->server->state_path, e);
+}
+
+/* By its record, as any later process does it: the session's lock must not be ours any more. */
+static int start_service(int state, const char *id, struct err *e)
+{
+	struct session *s = NULL;
+	struct label label = { 0 };
+	int result;
+
+	if (session_open(state, id, false, &s, e) < 0)
+		return -e->code;
+	result = label_parse(s->record.label, &label, e);
+	if (result == 0)
+		result = service_start(&s->record, &label, e);
+	label_clear(&label);
+	session_close(s);
+	return result;
+}
+
+/* A session whose program does not come up is of no use to who wanted that. */
+static int with_service(int state, const char *id, struct err *e)
+{
+	struct err later = { 0 };
+
+	if (start_service(state, id, e) == 0)
+		return 0;
+	if (stop_session(state, id, false, &later) < 0)
+		log_error("%s", later.text);
+	return -e->code;
+}
+
+/* What is told of a session before it answers: its id, by which its record is found. */
+static void note_id(struct launch *l)
+{
+	struct job *j = l->born_arg;
+
+	memcpy(j->result->id, l->session->record.id, sizeof(j->result->id));
+}
+
+static int bring_up(struct order *o, struct job *j, struct err *e)
+{
+	autoclose int state = open_state(j, e);
+	struct decision d = { 0 };
+	struct launch l;
+	struct laps laps;
+	int result;
+
+	if (state < 0)
+		return state;
+	laps_start(&laps);
+	/* The daemon swept when it began, and does as sessions end. */
+	if (decide(&o->request, o->policy, &laps, &d, e) < 0)
+		return -e->code;
+	decision_warn(&d);
+	launch_init(&l, state, d.plan);
+	l.born = note_id;
+	l.born_arg = j;
+	result = start_session(&l, &laps, e);
+	supervise_signals_end(); /* whoever cancels what follows ends us */
+	launch_clear(&l);
+	decision_clear(&d);
+	if (result == 0)
+		result = with_service(state, j->result->id, e);
+	if (result < 0)
+		j->result->id[0] = '\0';
+	return result;
+}
+
+static int start(struct job *j, int out, const int *fds, struct err *e)
+{
+	struct order o;
+	int result;
+
+	(void)out;
+	(void)fds;
+	result = order_make(runtime_of(j)->server->config, operation_body(operation_of(j)),
+			    runtime_of(j)->name, &o, e);
+	if (result == 0)
+		result = bring_up(&o, j, e);
+	order_clear(&o);
+	return result;
+}
+
+static int resume(struct job *j, int out, const int *fds, struct err *e)
+{
+	autoclose int state = open_state(j, e);
+	const char *id = runtime_of(j)->id;
+	struct laps laps;
+
+	(void)out;
+	(void)fds;
+	laps_start(&laps);
+	if (state < 0 || resume_session(state, id, &laps, e) < 0)
+		return -e->code;
+	return start_service(state, id, e);
+}
+
+static int pause_as(struct job *j, enum pause_form form, struct err *e)
+{
+	autoclose int state = open_state(j, e);
+
+	return state < 0 ? state : pause_session(state, runtime_of(j)->id, form, e);
+}
+
+/* Where a host cannot freeze, what a client asks for is kept by the other form. */
+static int freeze(struct job *j, int out, const int *fds, struct err *e)
+{
+	int result = pause_as(j, PAUSE_FREEZE, e);
+
+	(void)out;
+	(void)fds;
+	return result == -EOPNOTSUPP ? pause_as(j, PAUSE_DISK, e) : result;
+}
+
+static int pause_to_disk(struct job *j, int out, const int *fds, struct err *e)
+{
+	(void)out;
+	(void)fds;
+	return pause_as(j, PAUSE_DISK, e);
+}
+
+static int stop(struct job *j, int out, const int *fds, struct err *e)
+{
+	autoclose int state = open_state(j, e);
+
+	(void)out;
+	(void)fds;
+	if (state < 0)
+		return state;
+	/* Somebody else was faster: it is gone, as it was wanted. */
+	if (stop_session(state, runtime_of(j)->id, false, e) < 0)
+		return e->code == ENOENT ? 0 : -e->code;
+	return 0;
+}
+
+static int release(struct job *j, int out, const int *fds, struct err *e)
+{
+	autoclose int state = open_state(j, e);
+
+	(void)out;
+	(void)fds;
+	return state < 0 ? state : lifecycle_sweep(state, e);
+}
+
+/* Its starter is still at it, or was killed; then nobody will ever hear of it again. */
+static int adopt(struct job *j, int out, const int *fds, struct err *e)
+{
+	autoclose int state = open_state(j, e);
+
+	(void)out;
+	(void)fds;
+	return state < 0 ? state : start_adopt(state, runtime_of(j)->id, e);
+}
+
+int (*work_of(enum operation_kind kind))(struct job *j, int out, const int *fds, struct err *e)
+{
+	static int (*const works[])(struct job *, int, const int *, struct err *) = {
+		[OPERATION_START] = start,   [OPERATION_RESUME] = resume,
+		[OPERATION_FREEZE] = freeze, [OPERATION_PAUSE] = pause_to_disk,
+		[OPERATION_STOP] = stop,     [OPERATION_RELEASE] = release,
+		[OPERATION_ADOPT] = adopt,
+	};
+
+	return works[kind];
+}
