@@ -255,6 +255,9 @@ void operate(struct runtime *r, enum operation_kind kind, struct start_body *bod
 	o->kind = kind;
 	o->body = body;
 	add_waiter(o, c, answer);
+	/* Nobody wants what is still on its way. */
+	if (kind == OPERATION_STOP && r->busy && r->first->kind <= OPERATION_RESUME)
+		job_cancel(r->first->job);
 	*r->last = o;
 	r->last = &o->next;
 	if (!r->busy)

@@ -94,8 +94,8 @@ static int parse_ports(const struct json *list, void *wire, struct err *e)
 		    host->integer < 1 || host->integer > UINT16_MAX || inside->integer < 1 ||
 		    inside->integer > UINT16_MAX)
 			return json_error(list, WHERE, e, "a port is [host, inside]");
-		r->ports[r->n_ports++] = (struct record_port) { (uint16_t)host->integer,
-								(uint16_t)inside->integer };
+		r->ports[r->n_ports++] =
+			(struct record_port) { (uint16_t)host->integer, (uint16_t)inside->integer };
 	}
 	return 0;
 }
