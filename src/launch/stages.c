@@ -372,13 +372,16 @@ int stage_groups_up(struct launch *l, struct err *e)
 
 int stage_cgroup_down(const struct ending *x, struct err *e)
 {
-	struct err first = { 0 };
+	struct err first = { 0 }, next = { 0 };
 
-	if (x->record->n_groups && cgroup_down(x->record, &first) < 0)
-		*e = first;
-	if (freeze_down(x->record, e) < 0 || first.code)
-		return -e->code;
-	return 0;
+	if (freeze_down(x->record, &next) < 0)
+		err_keep(&first, &next);
+	if (x->record->n_groups && cgroup_down(x->record, &next) < 0)
+		err_keep(&first, &next);
+	if (!first.code)
+		return 0;
+	*e = first;
+	return -first.code;
 }
 
 int stage_network_up(struct launch *l, struct err *e)

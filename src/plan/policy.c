@@ -164,7 +164,9 @@ static int load_oci(struct policy *p, struct err *e)
 {
 	if (!p->seccomp_oci)
 		return 0;
-	if ((!p->texts.oci && read_oci(p, e) < 0) ||
+	if (!p->texts.oci && read_oci(p, e) < 0)
+		return -e->code;
+	if (!p->texts.oci ||
 	    policy_parse_oci(p->texts.oci, strlen(p->texts.oci), p->seccomp_oci, p, e) < 0)
 		return -e->code;
 	return policy_digest(p, e);

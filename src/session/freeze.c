@@ -167,9 +167,11 @@ static int move_all(int group, const struct buf *from, const struct buf *except,
 		long pid = strtol(at, NULL, 10);
 
 		at += strcspn(at, "\n");
-		/* 0: one that our pid namespace does not show */
-		if (pid <= 0 || lists(except, pid))
+		if (lists(except, pid))
 			continue;
+		if (pid <= 0)
+			return err_code(e, EOPNOTSUPP,
+					"its processes cannot be seen from this pid namespace");
 		r = move_one(group, pid, e);
 		if (r < 0)
 			return r;

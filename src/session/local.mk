@@ -23,6 +23,7 @@ libsession_a_SOURCES += src/session/record.c src/session/record.h
 libsession_a_SOURCES += src/session/session.c src/session/session.h
 libsession_a_SOURCES += src/session/freeze.c src/session/freeze.h
 libsession_a_SOURCES += src/session/lock.c src/session/session_parts.h
+libsession_a_SOURCES += src/session/open.c
 libsession_a_SOURCES += src/session/name.c src/session/name.h
 libsession_a_SOURCES += src/session/state.c
 libsession_a_SOURCES += src/session/spare.c src/session/spare.h

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* session.c - a session's directory: made, locked, opened, listed; see session.h.
+/* session.c - a session's directory: made, written to, listed; see session.h.
  *
  * The lock of sessions/ is held shared while a directory is without its record: what has none, and is
- * not being made, is left over from a start that was killed. A session's own locks are in lock.c. */
+ * not being made, is left over from a start that was killed. Finding and reading one is in
+ * open.c, a session's own locks are in lock.c. */
 #include "session/session.h"
 
 #include <dirent.h>
@@ -25,13 +26,10 @@
 #include "session/session_parts.h"
 #include "session/spare.h"
 
-#define RECORD "record.json"
-#define RECORD_NEXT RECORD ".new" /* what io_replace_file() writes it to */
+#define RECORD_NEXT SESSION_RECORD ".new" /* what io_replace_file() writes it to */
 #define NOTE_BYTES 8192
-#define NO_SESSION "no session '%s': 'ohsandbox list' shows them"
 #define REQUEST "request.json"
 #define JOURNAL_ENOUGH (64 << 10)
-#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* A system call failed below the state directory. A full disk is the user's to cure, so it is told
  * which one. */
@@ -75,14 +73,14 @@ static void spread(int sessions)
 	(void)ioctl(sessions, FS_IOC_SETFLAGS, &flags); /* another file system needs none of it */
 }
 
-static int sessions_open(int state, struct err *e)
+int sessions_open(int state, struct err *e)
 {
-	int fd = openat(state, "sessions", DIR_FLAGS);
+	int fd = openat(state, "sessions", SESSION_DIR_FLAGS);
 
 	if (fd < 0 && errno == ENOENT) {
 		if (mkdirat(state, "sessions", 0700) < 0 && errno != EEXIST)
 			return session_failed(state, "directory", "create 'sessions'", e);
-		fd = openat(state, "sessions", DIR_FLAGS);
+		fd = openat(state, "sessions", SESSION_DIR_FLAGS);
 		if (fd >= 0)
 			spread(fd);
 	}
@@ -112,15 +110,8 @@ void session_close(struct session *s)
 	free(s);
 }
 
-static void auto_session(struct session **s)
-{
-	session_close(*s);
-}
-
-#define autosession __attribute__((cleanup(auto_session)))
-
 /* The session owns a descriptor of STATE of its own. */
-static struct session *session_alloc(int state, struct err *e)
+struct session *session_alloc(int state, struct err *e)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
@@ -161,7 +152,7 @@ static int record_store(struct session *s, struct err *e)
 	buf_putc(&text, '\n');
 	if (buf_check(&text, e) < 0)
 		return err_wrap(e, "session %s: record", s->record.id);
-	if (io_replace_file(s->dir, RECORD, text.data, text.len, 0600, &cause) < 0) {
+	if (io_replace_file(s->dir, SESSION_RECORD, text.data, text.len, 0600, &cause) < 0) {
 		errno = cause.code;
 		return session_failed(s->state, s->record.id, "write the record", e);
 	}
@@ -240,7 +231,7 @@ static int settle(struct session *s, int sessions, bool spare, struct err *e)
 	s->spare = taken > 0;
 	if (!taken && mkdirat(sessions, id, 0700) < 0)
 		return session_failed(s->state, id, "create its directory", e);
-	s->dir = openat(sessions, id, DIR_FLAGS);
+	s->dir = openat(sessions, id, SESSION_DIR_FLAGS);
 	if (s->dir >= 0 && furnish(s, e) == 0)
 		return 0;
 	if (s->dir < 0)
@@ -305,7 +296,7 @@ static int blank(int dir, const char *name)
 
 int session_retire(struct session *s, struct err *e)
 {
-	if (renameat(s->dir, RECORD, s->dir, RECORD_NEXT) < 0)
+	if (renameat(s->dir, SESSION_RECORD, s->dir, RECORD_NEXT) < 0)
 		return session_failed(s->state, s->record.id, "take the record away", e);
 	if (blank(s->dir, RECORD_NEXT) < 0 || blank(s->dir, "journal") < 0 ||
 	    (blank(s->dir, REQUEST) < 0 && errno != ENOENT))
@@ -313,144 +304,6 @@ int session_retire(struct session *s, struct err *e)
 	drop_fd(&s->journal);
 	/* Whoever has waited for it finds no session any more. */
 	drop_fd(&s->lock);
-	return 0;
-}
-
-/* The one session whose id begins so. */
-static int find_prefix(int sessions, const char *prefix, char id[SESSION_ID_DIGITS + 1],
-		       struct err *e)
-{
-	int copy = openat(sessions, ".", DIR_FLAGS);
-	autodir DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
-	const struct dirent *d;
-
-	id[0] = '\0';
-	if (!dir) {
-		auto_close(&copy);
-		return err_errno(e, "read the directory of sessions");
-	}
-	while ((d = readdir(dir))) {
-		if (!session_is_id(d->d_name, SESSION_ID_DIGITS, SESSION_ID_DIGITS) ||
-		    !str_starts(d->d_name, prefix))
-			continue;
-		if (id[0])
-			return err_code(e, ENOTUNIQ,
-					"'%s' begins the ids of %s and %s: name more of it", prefix,
-					id, d->d_name);
-		memcpy(id, d->d_name, SESSION_ID_DIGITS + 1);
-	}
-	return id[0] ? 0 : err_code(e, ENOENT, NO_SESSION, prefix);
-}
-
-/* A line that a killed writer left torn would spoil the next one. */
-static int mend_journal(const struct session *s, const struct buf *text, struct err *e)
-{
-	const char *last = text->len ? memrchr(text->data, '\n', text->len) : NULL;
-	size_t whole = last ? (size_t)(last + 1 - text->data) : 0;
-
-	if (whole != text->len && ftruncate(s->journal, (off_t)whole) < 0)
-		return session_failed(s->state, s->record.id, "mend the journal", e);
-	return 0;
-}
-
-int session_load(struct session *s, const char *id, struct err *e)
-{
-	autobuf struct buf text = { 0 }, journal = { 0 };
-
-	if (io_read_file(s->dir, RECORD, RECORD_BYTES_MAX, &text, e) < 0 ||
-	    record_parse(buf_str(&text), text.len, &s->record, e) < 0)
-		return err_wrap(e, "session %s", id);
-	if (strcmp(s->record.id, id) != 0)
-		return err_code(e, EINVAL, "session %s: its record is that of '%s'", id,
-				s->record.id);
-	if (io_read_file(s->dir, "journal", JOURNAL_BYTES_MAX, &journal, e) < 0 ||
-	    record_apply_journal(&s->record, buf_str(&journal), journal.len, e) < 0)
-		return err_wrap(e, "session %s", id);
-	s->journal = openat(s->dir, "journal", O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
-	if (s->journal < 0)
-		return session_failed(s->state, id, "open the journal", e);
-	return s->lock >= 0 || s->claimed ? mend_journal(s, &journal, e) : 0;
-}
-
-/* 1: the session of this name. What looks like a whole id is never one. */
-static int find_name(int state, const char *name, char id[SESSION_ID_DIGITS + 1])
-{
-	char path[sizeof("names/") + REQUEST_NAME_MAX];
-	ssize_t n;
-
-	if (!request_name_ok(name))
-		return 0;
-	(void)snprintf(path, sizeof(path), "names/%s", name);
-	n = readlinkat(state, path, id, SESSION_ID_DIGITS + 1);
-	if (n != SESSION_ID_DIGITS)
-		return 0;
-	id[n] = '\0';
-	return session_is_id(id, SESSION_ID_DIGITS, SESSION_ID_DIGITS);
-}
-
-static int open_found(struct session *s, const char *found, bool lock, struct err *e)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "sessions/%s", found);
-	s->dir = openat(s->state, path, DIR_FLAGS);
-	if (s->dir < 0)
-		return session_failed(s->state, found, "open its directory", e);
-	if (lock && session_lock_as(s, found, false, e) < 0)
-		return -e->code;
-	return session_load(s, found, e);
-}
-
-/* 1, or 0 where its name has become another's, or nobody's. */
-static int open_named(struct session *s, const char *name, bool lock, struct err *e)
-{
-	char found[SESSION_ID_DIGITS + 1];
-
-	if (!find_name(s->state, name, found))
-		return 0;
-	if (open_found(s, found, lock, e) < 0)
-		return e->code == ENOENT ? 0 : -e->code;
-	if (str_eq(s->record.name, name))
-		return 1;
-	drop_fd(&s->dir);
-	drop_fd(&s->lock);
-	drop_fd(&s->journal);
-	record_clear(&s->record);
-	return 0;
-}
-
-static int open_by_id(struct session *s, const char *id, bool lock, struct err *e)
-{
-	autoclose int sessions = sessions_open(s->state, e);
-	char found[SESSION_ID_DIGITS + 1];
-
-	if (sessions < 0)
-		return sessions;
-	if (!session_is_id(id, 1, SESSION_ID_DIGITS)) {
-		if (request_name_ok(id))
-			return err_code(e, ENOENT, NO_SESSION, id);
-		return err_code(e, EINVAL,
-				"'%.40s' is no id of a session: 1 to %d hexadecimal digits", id,
-				SESSION_ID_DIGITS);
-	}
-	if (find_prefix(sessions, id, found, e) < 0)
-		return -e->code;
-	return open_found(s, found, lock, e);
-}
-
-int session_open(int state, const char *id, bool lock, struct session **out, struct err *e)
-{
-	autosession struct session *s = session_alloc(state, e);
-	int r;
-
-	if (!s)
-		return -e->code;
-	r = open_named(s, id, lock, e);
-	if (r == 0)
-		r = open_by_id(s, id, lock, e);
-	if (r < 0)
-		return r;
-	*out = take_ptr(&s);
 	return 0;
 }
 
@@ -487,7 +340,7 @@ bool session_exists(const struct session *s)
 	char path[64];
 
 	/* By its name: the directory may be another session's by now. */
-	(void)snprintf(path, sizeof(path), "sessions/%s/" RECORD, s->record.id);
+	(void)snprintf(path, sizeof(path), "sessions/%s/" SESSION_RECORD, s->record.id);
 	return faccessat(s->state, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
@@ -495,7 +348,7 @@ bool session_exists(const struct session *s)
 static int each_dir(int sessions, bool born, int (*each)(const char *id, void *arg, struct err *e),
 		    void *arg, struct err *e)
 {
-	int copy = openat(sessions, ".", DIR_FLAGS);
+	int copy = openat(sessions, ".", SESSION_DIR_FLAGS);
 	autodir DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
 	const struct dirent *d;
 	char path[64];
@@ -509,7 +362,7 @@ static int each_dir(int sessions, bool born, int (*each)(const char *id, void *a
 
 		if (!session_is_id(d->d_name, SESSION_ID_DIGITS, SESSION_ID_DIGITS))
 			continue;
-		(void)snprintf(path, sizeof(path), "%.12s/" RECORD, d->d_name);
+		(void)snprintf(path, sizeof(path), "%.12s/" SESSION_RECORD, d->d_name);
 		if ((faccessat(sessions, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0) != born)
 			continue;
 		result = each(d->d_name, arg, e);

@@ -166,6 +166,28 @@ s = socket.socket(); s.bind(("127.0.0.1", int(sys.argv[1]))); s.listen(); print(
 	ohs stop "$id"
 }
 
+# The daemon answers for a paused session meanwhile.
+test_it_comes_back_on_listeners_that_somebody_held_for_it() {
+	local id url key holder
+
+	start_one --empty
+	ohs pause --to-disk "$id"
+	mkfifo say
+	as_me "$STAGE/bin/hold_demo" "$id" "${url##*:}" <say >said 2>&1 &
+	holder=$!
+	exec {say}>say
+	wait_until 10 grep -q held said
+	run ohs resume "$id"
+	assert_status 1
+	assert_contains "$err" "port ${url##*:}"
+	echo go >&"$say"
+	exec {say}>&-
+	wait "$holder" || fail "$(cat said)"
+	assert_eq '{"status":"ok"}' "$(alive "$url")"
+	assert_eq "running -" "$(state_of "$id")"
+	ohs stop "$id"
+}
+
 test_a_paused_session_keeps_its_slot_and_stop_gives_it_back() {
 	local id url key other
 

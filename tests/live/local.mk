@@ -7,6 +7,9 @@ tests_live_inside_probe_CFLAGS = $(PLAIN_CFLAGS)
 tests_live_inside_probe_LDFLAGS = $(PLAIN_LDFLAGS) $(PLAIN_LINK)
 check_PROGRAMS += tests/live/base_demo
 check_PROGRAMS += tests/live/net_demo
+check_PROGRAMS += tests/live/hold_demo
+tests_live_hold_demo_LDFLAGS = $(AM_LDFLAGS) $(CLI_LINK)
+tests_live_hold_demo_LDADD = $(HOST_ARCHIVES) $(HOST_LIBS)
 
 # The program with the hooks that make a start fail, or kill itself, at any stage. Never installed.
 check_PROGRAMS += tests/live/ohsandbox-hooked
