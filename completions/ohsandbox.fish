@@ -35,3 +35,8 @@ complete -c ohsandbox -n '__ohsandbox_is run start' -l env-file -r -F
 complete -c ohsandbox -n '__ohsandbox_is run start' -l net -x -a 'none nat'
 complete -c ohsandbox -n '__ohsandbox_is run start' -s u -l user -x -a 'agent openhands root'
 complete -c ohsandbox -n '__ohsandbox_is run' -a '(__fish_complete_command)'
+complete -c ohsandbox -n '__ohsandbox_is serve' -s c -l config -r -F
+complete -c ohsandbox -n '__ohsandbox_is serve' -l key-file -r -F
+complete -c ohsandbox -n '__ohsandbox_is serve' -l socket -r -F
+complete -c ohsandbox -n '__ohsandbox_is serve' -l allow-repo -x -a '(__fish_complete_directories)'
+complete -c ohsandbox -n '__ohsandbox_is serve' -l log -x -a 'text json'

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "api/config.h"
 #include "api/serve.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -17,7 +18,11 @@ struct serve_args {
 
 static int take_listen(void *into, const char *value, struct err *e)
 {
-	return strv_add(&((struct serve_args *)into)->o.listen, value, e);
+	struct serve_options *o = &((struct serve_args *)into)->o;
+
+	if (strv_len(o->listen) == CONFIG_LISTEN_MAX)
+		return err_code(e, E2BIG, "at most %d addresses", CONFIG_LISTEN_MAX);
+	return strv_add(&o->listen, value, e);
 }
 
 static int take_repository(void *into, const char *value, struct err *e)

@@ -272,12 +272,14 @@ void conns_open(struct conns *cs)
 
 int conns_listen(struct conns *cs, int fd, unsigned max, struct err *e)
 {
-	struct listener *l = calloc(1, sizeof(*l));
+	struct listener *l;
 
-	if (!l || cs->n_listeners == ARRAY_LEN(cs->listeners)) {
-		free(l);
+	if (cs->n_listeners == CONN_LISTENERS_MAX)
+		return err_code(e, E2BIG, "more than %d addresses to listen at",
+				CONN_LISTENERS_MAX);
+	l = calloc(1, sizeof(*l));
+	if (!l)
 		return err_code(e, ENOMEM, "listener");
-	}
 	if (fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0) {
 		free(l);
 		return err_errno(e, "listener");

@@ -25,6 +25,7 @@ enum conn_limits {
 	CONN_PIECE_BYTES = 128 * 1024, /* of a body that comes in pieces, at once */
 	CONN_STREAM_MAX = 1 << 20,     /* of a streamed reply that wait for a slow client */
 	CONN_WHAT_BYTES = 120,	       /* of what is told of a request */
+	CONN_LISTENERS_MAX = 8,	       /* three names that are both loopbacks, and a local socket */
 };
 
 /* Who answers what. `handle` replies, now or (after conn_hold) later. */
@@ -54,7 +55,7 @@ struct conns {
 	struct conn *first;
 	unsigned n;
 	struct timer sweep;
-	struct source *listeners[5];
+	struct source *listeners[CONN_LISTENERS_MAX];
 	unsigned n_listeners;
 	bool closed; /* nobody is let in until conns_open() */
 };

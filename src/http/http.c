@@ -477,6 +477,7 @@ const char *http_reason(int status)
 		const char *reason;
 	} reasons[] = {
 		{ 200, "OK" },
+		{ 307, "Temporary Redirect" },
 		{ 400, "Bad Request" },
 		{ 403, "Forbidden" },
 		{ 404, "Not Found" },

@@ -57,6 +57,24 @@ commands_options_and_values() { # SHELL
 	assert_not_contains "$out" a-file
 }
 
+what_serve_takes() { # SHELL
+	"offered_by_$1" ohsandbox se
+	assert_match "$out" '(^|'$'\n'')serve'
+	"offered_by_$1" ohsandbox serve --allow
+	assert_contains "$out" --allow-repo
+	"offered_by_$1" ohsandbox serve --log ""
+	assert_contains "$out" text
+	assert_contains "$out" json
+	assert_eq "" "$err"
+	as_me mkdir -p "$T/a-tree" && as_me touch "$T/a-file"
+	"offered_by_$1" ohsandbox serve --config "$T/a-"
+	[ "$1" = zsh ] && assert_eq files "$out" && return
+	assert_contains "$out" a-file
+	"offered_by_$1" ohsandbox serve --allow-repo "$T/a-"
+	assert_contains "$out" a-tree
+	assert_not_contains "$out" a-file
+}
+
 names_and_ids_of_sessions() { # SHELL
 	local id
 
@@ -79,11 +97,13 @@ test_the_shells_offer_sessions_by_id_and_by_name() {
 
 test_bash_offers_commands_options_and_values() {
 	commands_options_and_values bash
+	what_serve_takes bash
 }
 
 test_zsh_offers_commands_options_and_values() {
 	need cmd zsh
 	commands_options_and_values zsh
+	what_serve_takes zsh
 	offered_by_zsh ohsandbox run -- make x
 	assert_eq "as of make" "$out"
 }
@@ -91,4 +111,5 @@ test_zsh_offers_commands_options_and_values() {
 test_fish_offers_commands_options_and_values() {
 	need cmd fish
 	commands_options_and_values fish
+	what_serve_takes fish
 }
