@@ -13,6 +13,7 @@ libapi_a_SOURCES += src/api/native.c src/api/native.h
 libapi_a_SOURCES += src/api/notify.c src/api/notify.h
 libapi_a_SOURCES += src/api/operation.c src/api/operation.h
 libapi_a_SOURCES += src/api/order.c src/api/order.h
+libapi_a_SOURCES += src/api/outcome.c src/api/outcome.h
 libapi_a_SOURCES += src/api/reclaim.c src/api/reclaim.h
 libapi_a_SOURCES += src/api/reply.c src/api/reply.h
 libapi_a_SOURCES += src/api/route.c

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "api/events.h"
+#include "api/outcome.h"
 #include "api/reply.h"
 #include "api/runtimes.h"
 #include "base/io.h"
@@ -254,26 +255,17 @@ static char *action_of(const struct exec *x, struct err *e)
 	return buf_check(&text, e) < 0 ? NULL : str_dup(buf_str(&text), e);
 }
 
-/* What the executor says is a session's word: taken apart, and put together anew. */
 static int show_outcome(const struct buf *reply, struct buf *out, struct err *e)
 {
-	struct json_limits limits = { .bytes = CLIENT_BODY_MAX, .depth = 16, .values = 1000 };
 	struct json_out o = { .buf = out };
-	autojson struct json_doc *doc = NULL;
-	const struct json *content, *extras, *metadata, *code = NULL;
+	autobuf struct buf content = { 0 };
+	int status = 0;
 
-	if (json_parse(buf_str(reply), reply->len, &limits, &doc, e) < 0)
-		return err_wrap(e, "the executor's answer");
-	content = json_get(json_root(doc), "content");
-	extras = json_get(json_root(doc), "extras");
-	metadata = extras && extras->type == JSON_OBJECT ? json_get(extras, "metadata") : NULL;
-	if (metadata && metadata->type == JSON_OBJECT)
-		code = json_get(metadata, "exit_code");
-	if (!content || content->type != JSON_STRING || !code || code->type != JSON_INT)
-		return err_code(e, EPROTO, "the executor's answer is no observation of a command");
+	if (outcome_read(buf_str(reply), reply->len, &content, &status, e) < 0)
+		return -e->code;
 	jo_object(&o, NULL);
-	jo_int(&o, "exit_code", code->integer);
-	jo_string_n(&o, "output", content->string.bytes, content->string.len);
+	jo_int(&o, "exit_code", status);
+	jo_string_n(&o, "output", buf_str(&content), content.len);
 	jo_end_object(&o);
 	return buf_check(out, e);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* service.c - see service.h.
  *
- * It is an action of the session's, which waits for its end; nobody needs to hear of that, so the
- * connection is given up when the program answers. */
+ * A short action puts the program in the background and is over: actions are done one after the other,
+ * and nobody's must wait for it. What it writes, and how it ended, it leaves in files of the session's,
+ * which are the session's word and no more. */
 #include "api/service.h"
 
 #include <netinet/in.h>
@@ -12,7 +13,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "base/json.h"
+#include "api/outcome.h"
 #include "base/json_out.h"
 #include "base/str.h"
 #include "launch/client.h"
@@ -20,8 +21,11 @@
 #define CONNECT_MS 2000
 #define READY_MS 120000 /* a large Python program on a busy machine */
 #define TURN_MS 100
-#define FOREVER_S 31536000.0 /* a year: the longest that the executor takes */
-#define TAIL_BYTES 250	     /* of what it wrote, in an error */
+#define TURNS_A_CHECK 5
+#define ACTION_MS 20000
+#define TAIL_BYTES 250 /* of what it wrote, in an error */
+#define TAIL_MAX 16384
+#define PLACE "/tmp/.ohsandbox-program"
 
 static uint64_t now_ms(void)
 {
@@ -46,102 +50,72 @@ static void quote(struct buf *out, const char *word)
 	buf_putc(out, '\'');
 }
 
+/* One compound command, as the executor wants it. Started once in a life of the session's processes: a second order finds the directory. */
 static void command_of(const struct label *l, struct buf *out)
 {
+	buf_puts(out, "{ mkdir " PLACE " 2>/dev/null || exit 0; ");
 	if (l->directory) {
 		buf_puts(out, "mkdir -p ");
 		quote(out, l->directory);
 		buf_puts(out, " && cd ");
 		quote(out, l->directory);
-		buf_puts(out, " && ");
+		buf_puts(out, " || exit; ");
 	}
-	buf_puts(out, "exec");
+	buf_puts(out, "(");
 	for (char *const *word = l->program; *word; word++) {
-		buf_putc(out, ' ');
 		quote(out, *word);
+		buf_putc(out, ' ');
 	}
-	buf_puts(out, " </dev/null");
+	buf_puts(out, "; echo $? >" PLACE "/status) </dev/null >" PLACE "/log 2>&1 & }");
 }
 
-static int body_of(const struct label *l, struct buf *out, struct err *e)
+static int body_of(const char *command, struct buf *out, struct err *e)
 {
-	autobuf struct buf command = { 0 };
 	struct json_out o = { .buf = out };
 
-	command_of(l, &command);
 	jo_object(&o, NULL);
 	jo_object(&o, "action");
 	jo_string(&o, "action", "run");
 	jo_object(&o, "args");
-	jo_string(&o, "command", buf_str(&command));
+	jo_string(&o, "command", command);
 	jo_bool(&o, "is_static", true);
 	jo_bool(&o, "blocking", true);
 	jo_end_object(&o);
-	jo_real(&o, "timeout", FOREVER_S);
+	jo_u64(&o, "timeout", ACTION_MS / 1000);
 	jo_end_object(&o);
 	jo_end_object(&o);
-	return command.failed ? buf_check(&command, e) : buf_check(out, e);
+	return buf_check(out, e);
 }
 
-static int order(const struct record *r, const struct label *l, struct err *e)
+/* Run a command in the session; what it printed is appended to `out`. Returns its exit status. */
+static int run(const struct record *r, const char *command, struct buf *out, struct err *e)
 {
-	autobuf struct buf body = { 0 };
-	autoclose int fd = -1;
+	autobuf struct buf body = { 0 }, reply = { 0 };
 	struct client_request post = { .method = "POST",
 				       .path = "/execute_action",
 				       .key = r->key,
-				       .timeout_ms = CONNECT_MS };
+				       .timeout_ms = ACTION_MS };
+	autoclose int fd = -1;
+	int status, exit_status = 0;
+	bool again;
 
-	if (body_of(l, &body, e) < 0)
+	if (body_of(command, &body, e) < 0)
 		return -e->code;
 	post.body = buf_str(&body);
 	post.body_len = body.len;
 	fd = client_connect(INADDR_LOOPBACK, r->host_port, CONNECT_MS, e);
-	if (fd < 0 || client_send(fd, &post, e) < 0)
+	if (fd < 0)
+		return fd;
+	status = client_exchange(fd, &post, &reply, &again, e);
+	if (status < 0)
+		return status;
+	if (outcome_read(buf_str(&reply), reply.len, out, &exit_status, e) < 0)
 		return -e->code;
-	return take_fd(&fd);
+	return exit_status < 0 ? err_code(e, ETIMEDOUT, "a command in the session does not end")
+			       : exit_status;
 }
 
 /* --- until it answers ------------------------------------------------------------------------ */
-
-/* What it wrote last, on one line. */
-static void tail(const struct buf *reply, char out[TAIL_BYTES + 1])
-{
-	autojson struct json_doc *doc = NULL;
-	struct json_limits limits = { .bytes = CLIENT_BODY_MAX, .depth = 16, .values = 1000 };
-	const struct json *content = NULL;
-	struct err e = { 0 };
-	size_t skip, n;
-
-	out[0] = '\0';
-	if (json_parse(buf_str(reply), reply->len, &limits, &doc, &e) == 0)
-		content = json_get(json_root(doc), "content");
-	if (doc && !content)
-		content = json_get(json_root(doc), "detail"); /* the executor's own refusal */
-	if (!content || content->type != JSON_STRING)
-		return;
-	skip = content->string.len > TAIL_BYTES ? content->string.len - TAIL_BYTES : 0;
-	n = content->string.len - skip;
-	memcpy(out, content->string.bytes + skip, n);
-	out[n] = '\0';
-	for (char *c = out; *c; c++)
-		if ((unsigned char)*c < ' ')
-			*c = ' ';
-}
-
-static int has_ended(int fd, const struct label *l, struct err *e)
-{
-	autobuf struct buf reply = { 0 };
-	char last[TAIL_BYTES + 1];
-	bool again;
-	int status = client_answer(fd, CONNECT_MS, &reply, &again, e);
-
-	if (status < 0)
-		return err_wrap(e, "the session's executor");
-	tail(&reply, last);
-	return err_code(e, ECHILD, "'%.60s' has ended at once%s%s", l->program[0],
-			last[0] ? ": " : "", last);
-}
 
 static uint16_t published(const struct record *r, uint16_t inside)
 {
@@ -186,25 +160,73 @@ static bool answers(uint16_t port)
 	return status >= 200 && status < 500;
 }
 
+/* 1 where it has ended, with the tail of what it wrote; 0 while it has not. */
+static int has_ended(const struct record *r, struct buf *tail, struct err *e)
+{
+	int status = run(r, "test -e " PLACE "/status && tail -c 2000 " PLACE "/log", tail, e);
+
+	return status < 0 ? status : status == 0;
+}
+
+/* On one line, for an error: the last of it says the most. */
+static void last_words(const struct buf *tail, char out[TAIL_BYTES + 1])
+{
+	size_t skip = tail->len > TAIL_BYTES ? tail->len - TAIL_BYTES : 0;
+
+	memcpy(out, buf_str(tail) + skip, tail->len - skip);
+	out[tail->len - skip] = '\0';
+	for (char *c = out; *c; c++)
+		if ((unsigned char)*c < ' ')
+			*c = ' ';
+}
+
+static int check(const struct record *r, const struct label *l, struct err *e)
+{
+	autobuf struct buf tail = { .limit = TAIL_MAX };
+	char last[TAIL_BYTES + 1];
+	int ended = has_ended(r, &tail, e);
+
+	if (ended <= 0)
+		return ended;
+	last_words(&tail, last);
+	return err_code(e, ECHILD, "'%.60s' has ended%s%s", l->program[0], last[0] ? ": " : "",
+			last);
+}
+
+bool service_answers(const struct record *r, const struct label *l)
+{
+	return !l->program || answers(published(r, l->program_port));
+}
+
+int service_check(const struct record *r, const struct label *l, struct err *e)
+{
+	return l->program ? check(r, l, e) : 0;
+}
+
 int service_start(const struct record *r, const struct label *l, struct err *e)
 {
+	autobuf struct buf command = { 0 }, said = { .limit = TAIL_MAX };
 	uint64_t until = now_ms() + READY_MS;
-	uint16_t port = l->program ? published(r, l->program_port) : 0;
-	autoclose int fd = -1;
+	int status;
 
 	if (!l->program)
 		return 0;
-	fd = order(r, l, e);
-	if (fd < 0)
-		return fd;
-	while (now_ms() < until) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
-
-		if (poll(&p, 1, TURN_MS) > 0)
-			return has_ended(fd, l, e);
-		if (answers(port))
+	command_of(l, &command);
+	if (buf_check(&command, e) < 0)
+		return -e->code;
+	status = run(r, buf_str(&command), &said, e);
+	if (status > 0)
+		return err_code(e, ECHILD, "'%.60s' cannot be started: %.200s", l->program[0],
+				buf_str(&said));
+	for (unsigned turn = 1; status == 0 && now_ms() < until; turn++) {
+		if (service_answers(r, l))
 			return 0;
+		if (turn % TURNS_A_CHECK == 0 && check(r, l, e) < 0)
+			return -e->code;
+		(void)poll(NULL, 0, TURN_MS);
 	}
+	if (status < 0)
+		return err_wrap(e, "start '%.60s'", l->program[0]);
 	return err_code(e, ETIMEDOUT, "'%.60s' does not answer at its port %u", l->program[0],
 			l->program_port);
 }
