@@ -6,6 +6,7 @@ libapi_a_SOURCES += src/api/command.c src/api/command.h
 libapi_a_SOURCES += src/api/config.c src/api/config.h
 libapi_a_SOURCES += src/api/events.c src/api/events.h
 libapi_a_SOURCES += src/api/runtimes.c src/api/runtimes.h
+libapi_a_SOURCES += src/api/held.c src/api/held.h
 libapi_a_SOURCES += src/api/job.c src/api/job.h
 libapi_a_SOURCES += src/api/label.c src/api/label.h
 libapi_a_SOURCES += src/api/metrics.c src/api/metrics.h

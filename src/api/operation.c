@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/held.h"
 #include "api/reply.h"
 #include "api/runtimes.h"
 #include "api/work.h"
@@ -164,8 +165,6 @@ static void job_done(struct job *j)
 	if (j->result->id[0])
 		memcpy(r->id, j->result->id, sizeof(r->id));
 	log_operation(r, names[o->kind], j->result->wall_us, &e);
-	if (o->kind == OPERATION_RELEASE)
-		r->restarts++;
 	finish(o, &e);
 }
 
@@ -178,8 +177,9 @@ static int what_is_due(const struct operation *o)
 	case RUNTIME_STARTING:
 		return o->kind;
 	case RUNTIME_RUNNING:
-		return o->kind == OPERATION_START || o->kind == OPERATION_RESUME ? -1
-										 : (int)o->kind;
+		if (o->kind != OPERATION_START && o->kind != OPERATION_RESUME)
+			return (int)o->kind;
+		return o->runtime->logs ? OPERATION_RESUME : -1; /* its program is started again */
 	case RUNTIME_FROZEN:
 	case RUNTIME_PAUSED:
 	case RUNTIME_ENDED:
@@ -213,6 +213,7 @@ static void begin_next(struct runtime *r)
 		return;
 	}
 	o->kind = (enum operation_kind)due;
+	r->restarts += due == OPERATION_RESUME && r->state == RUNTIME_ENDED;
 	if (due == OPERATION_START)
 		r->id[0] = '\0';
 	if (due == OPERATION_START || due == OPERATION_RESUME) {
@@ -222,6 +223,8 @@ static void begin_next(struct runtime *r)
 	}
 	o->job = job_new(work_of(o->kind), job_done, o);
 	if (o->job) {
+		if (due == OPERATION_RESUME)
+			(void)held_lend(r, o->job->fds); /* none: it listens by itself */
 		job_start(&r->server->jobs, o->job);
 		return;
 	}

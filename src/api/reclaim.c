@@ -8,6 +8,7 @@
 
 #include "api/operation.h"
 #include "api/runtimes.h"
+#include "api/service.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -69,7 +70,23 @@ static uint64_t ask(const struct runtime *r)
 								  : UINT64_MAX;
 }
 
-/* The ids of those that have been idle for too long, one a line. */
+/* A program of the image's own that has ended: what it says of that, on a line. */
+static void ask_program(const struct runtime *r, struct buf *out)
+{
+	struct session *s = NULL;
+	struct label label = { 0 };
+	struct err e = { 0 };
+
+	if (!r->program_key || r->logs || session_open(r->server->state, r->id, false, &s, &e) < 0)
+		return;
+	if (label_parse(s->record.label, &label, &e) == 0 && !service_answers(&s->record, &label) &&
+	    service_check(&s->record, &label, &e) == -ECHILD)
+		buf_printf(out, "ended %s %s\n", r->id, e.text);
+	label_clear(&label);
+	session_close(s);
+}
+
+/* "idle ID" of those that have been for too long, "ended ID WHY" of those whose program has. */
 static int run_ask(struct job *j, int out, const int *fds, struct err *e)
 {
 	const struct server *s = j->arg;
@@ -79,11 +96,12 @@ static int run_ask(struct job *j, int out, const int *fds, struct err *e)
 	for (const struct runtime *r = s->runtimes; r; r = r->next) {
 		uint64_t limit = idle_limit(r), idle;
 
-		if (r->state != RUNTIME_RUNNING || !limit)
+		if (r->state != RUNTIME_RUNNING)
 			continue;
-		idle = ask(r);
+		ask_program(r, &text);
+		idle = limit ? ask(r) : UINT64_MAX;
 		if (idle != UINT64_MAX && idle >= limit)
-			buf_printf(&text, "%s\n", r->id);
+			buf_printf(&text, "idle %s\n", r->id);
 	}
 	if (buf_check(&text, e) < 0)
 		return -e->code;
@@ -98,10 +116,15 @@ static void ask_done(struct job *j)
 	s->asking = false;
 	s->asked_ms = loop_now();
 	while ((line = strsep(&rest, "\n")) && *line) {
-		struct runtime *r = runtimes_find(s, line);
+		const char *what = strsep(&line, " "), *id = line ? strsep(&line, " ") : NULL;
+		struct runtime *r = id ? runtimes_find(s, id) : NULL;
 
-		if (r && r->state == RUNTIME_RUNNING && !runtime_is_busy(r))
+		if (!r || r->state != RUNTIME_RUNNING || runtime_is_busy(r))
+			continue;
+		if (str_eq(what, "idle"))
 			reclaim(r, "idle");
+		else
+			runtime_break(r, line ? line : "");
 	}
 }
 
@@ -111,7 +134,7 @@ static void look_for_idle(struct server *s)
 	struct job *j;
 
 	for (const struct runtime *r = s->runtimes; r && !any; r = r->next)
-		any = r->state == RUNTIME_RUNNING && idle_limit(r);
+		any = r->state == RUNTIME_RUNNING && (idle_limit(r) || r->program_key);
 	if (!any || s->asking || loop_now() - s->asked_ms < s->ask_every_ms)
 		return;
 	j = job_new(run_ask, ask_done, s);

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "api/events.h"
+#include "api/held.h"
 #include "api/label.h"
 #include "api/operation.h"
 #include "api/server.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "launch/lifecycle.h"
 
@@ -64,6 +66,7 @@ static void unwatch(struct runtime *r)
 void runtime_free(struct runtime *r)
 {
 	unwatch(r);
+	held_drop(r);
 	explicit_bzero(r->key, sizeof(r->key));
 	free(r->name);
 	free(r->template);
@@ -78,10 +81,21 @@ void runtime_set(struct runtime *r, enum runtime_state state, const char *detail
 {
 	free(r->detail);
 	r->detail = detail ? strdup(detail) : NULL; /* without memory it is not told why */
+	free(take_ptr(&r->logs));
 	r->state = state;
 	r->since_ms = loop_now();
 	if (state != RUNTIME_RUNNING && state != RUNTIME_FROZEN)
 		unwatch(r);
+	events_tell(r);
+}
+
+void runtime_break(struct runtime *r, const char *why)
+{
+	free(r->detail);
+	free(r->logs);
+	r->detail = strdup(why);
+	r->logs = strdup(why);
+	log_warn("session %s (%s): %s", r->id, r->name, why);
 	events_tell(r);
 }
 
@@ -154,6 +168,10 @@ int runtime_follow(struct runtime *r, const struct record *record, bool alive, s
 		return -e->code;
 	if (r->state != state)
 		runtime_set(r, state, NULL);
+	if (alive || !record->paused)
+		held_drop(r);
+	else
+		held_take(r);
 	if (!alive || watch(r, record, e) == 0)
 		return 0;
 	/* It has ended in this moment. */
@@ -220,6 +238,9 @@ static void empty_list(struct json_out *o, const char *key)
 
 void runtime_json(struct json_out *o, const char *key, const struct runtime *r)
 {
+	/* A session without the program that it was started for is of no use to its client. */
+	enum runtime_state shown = r->logs ? RUNTIME_ENDED : r->state;
+
 	jo_object(o, key);
 	jo_string(o, "session_id", r->name);
 	jo_string(o, "runtime_id", r->id[0] ? r->id : r->name);
@@ -227,8 +248,8 @@ void runtime_json(struct json_out *o, const char *key, const struct runtime *r)
 	/* V0 keeps an old one where it is missing, and V1's application server indexes it: always there,
 	 * and never null, which V0 would send as a header. */
 	jo_string(o, "session_api_key", r->program_key ? r->program_key : r->key);
-	jo_string(o, "status", runtime_status(r->state));
-	jo_string(o, "pod_status", runtime_pod_status(r->state));
+	jo_string(o, "status", runtime_status(shown));
+	jo_string(o, "pod_status", runtime_pod_status(shown));
 	jo_string(o, "status_detail", r->detail);
 	jo_u64(o, "restart_count", r->restarts);
 	empty_list(o, "restart_reasons");

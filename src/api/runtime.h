@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "session/session.h"
 
+struct conns;
 struct operation;
 struct server;
 
@@ -51,10 +52,10 @@ struct runtime {
 	uint16_t url_port; /* what its URL names: that, or its own program's */
 	struct runtime_port ports[RUNTIME_PORTS_MAX];
 	unsigned n_ports;
-	char *template;	   /* the name of its template, or NULL */
-	char *created;	   /* RFC 3339 */
-	char *detail;	   /* why it is as it is; NULL */
-	char *logs;	   /* of a program that ended; NULL */
+	char *template; /* the name of its template, or NULL */
+	char *created;	/* RFC 3339 */
+	char *detail;	/* why it is as it is; NULL */
+	char *logs; /* of the image's own program, which has ended though the session lives; NULL */
 	uint64_t since_ms; /* of loop_now(): in this state */
 	uint64_t born_ms;  /* of the wall clock */
 	unsigned restarts;
@@ -62,7 +63,8 @@ struct runtime {
 	struct source end;
 	/* What is done with it, one after the other. */
 	struct operation *first, **last;
-	bool busy; /* the first one is at work */
+	bool busy;	    /* the first one is at work */
+	struct conns *held; /* on its port, while it is on the disk; see held.h */
 };
 
 /* What is told of each state. */
@@ -82,6 +84,9 @@ must_check int runtime_follow(struct runtime *r, const struct record *record, bo
 
 /* Another state, from now on; `detail` may be NULL. */
 void runtime_set(struct runtime *r, enum runtime_state state, const char *detail);
+
+/* Its program has ended, and this is what it said of that. */
+void runtime_break(struct runtime *r, const char *why);
 
 /* The URL of one of its ports. */
 void runtime_url(const struct runtime *r, uint16_t port, struct buf *out);

@@ -50,10 +50,12 @@ static void quote(struct buf *out, const char *word)
 	buf_putc(out, '\'');
 }
 
-/* One compound command, as the executor wants it. Started once in a life of the session's processes: a second order finds the directory. */
+/* One compound command, as the executor wants it. A second order finds that it runs, or that it has
+ * ended; then it is started once more. */
 static void command_of(const struct label *l, struct buf *out)
 {
-	buf_puts(out, "{ mkdir " PLACE " 2>/dev/null || exit 0; ");
+	buf_puts(out, "{ test ! -e " PLACE "/status || rm -rf " PLACE "; mkdir " PLACE
+		      " 2>/dev/null || exit 0; ");
 	if (l->directory) {
 		buf_puts(out, "mkdir -p ");
 		quote(out, l->directory);

@@ -8,8 +8,8 @@
 #include "session/session.h"
 
 /* Start what the label names, in the background, and wait until it answers at its port. Nothing where
- * it names nothing. -ECHILD where it ends before, with the tail of what it wrote. A second time, with
- * the same session's processes, nothing is started again. */
+ * it names nothing. -ECHILD where it ends before, with the tail of what it wrote. One that runs is
+ * not started again. */
 must_check int service_start(const struct record *r, const struct label *l, struct err *e);
 
 /* Does it answer? Also where the label names nothing. */

@@ -2,6 +2,7 @@
 /* work.c - see work.h. All of it runs in a child, which has a copy of what the daemon knew. */
 #include "api/work.h"
 
+#include <poll.h>
 #include <string.h>
 
 #include "api/order.h"
@@ -13,6 +14,8 @@
 #include "launch/start.h"
 #include "launch/stop.h"
 #include "launch/supervise.h"
+
+#define RELEASE_WAIT_MS 50
 
 static const struct operation *operation_of(const struct job *j)
 {
@@ -115,13 +118,14 @@ static int resume(struct job *j, int out, const int *fds, struct err *e)
 {
 	autoclose int state = open_state(j, e);
 	const char *id = runtime_of(j)->id;
+	unsigned n_listeners = (unsigned)(fds[0] >= 0) + (unsigned)(fds[1] >= 0);
 	struct laps laps;
 
 	(void)out;
-	(void)fds;
 	laps_start(&laps);
-	if (state < 0 || resume_session(state, id, &laps, e) < 0)
+	if (state < 0 || resume_session_on(state, id, fds, n_listeners, &laps, e) < 0)
 		return -e->code;
+	supervise_signals_end();
 	return start_service(state, id, e);
 }
 
@@ -169,7 +173,11 @@ static int release(struct job *j, int out, const int *fds, struct err *e)
 
 	(void)out;
 	(void)fds;
-	return state < 0 ? state : lifecycle_sweep(state, e);
+	if (state < 0)
+		return state;
+	/* Who ended it, by a command of his own, may still be at it: let him. */
+	(void)poll(NULL, 0, RELEASE_WAIT_MS);
+	return lifecycle_sweep(state, e);
 }
 
 /* Its starter is still at it, or was killed; then nobody will ever hear of it again. */

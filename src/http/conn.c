@@ -24,6 +24,8 @@ uint64_t conn_now_us(void)
 
 static void accept_again(struct conns *cs)
 {
+	if (cs->closed)
+		return;
 	for (unsigned i = 0; i < cs->n_listeners; i++)
 		loop_want(cs->loop, cs->listeners[i], EPOLLIN);
 }
@@ -268,6 +270,27 @@ void conns_open(struct conns *cs)
 {
 	cs->closed = false;
 	accept_again(cs);
+}
+
+void conns_shut(struct conns *cs)
+{
+	cs->closed = true;
+	for (unsigned i = 0; i < cs->n_listeners; i++)
+		loop_want(cs->loop, cs->listeners[i], 0);
+}
+
+void conns_end(struct conns *cs)
+{
+	conns_shut(cs);
+	while (cs->first)
+		conn_free(cs->first);
+	loop_disarm(cs->loop, &cs->sweep);
+	for (unsigned i = 0; i < cs->n_listeners; i++) {
+		loop_remove(cs->loop, cs->listeners[i]);
+		(void)close(cs->listeners[i]->fd); /* nothing was written */
+		free(container_of(cs->listeners[i], struct listener, source));
+	}
+	cs->n_listeners = 0;
 }
 
 int conns_listen(struct conns *cs, int fd, unsigned max, struct err *e)

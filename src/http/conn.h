@@ -67,6 +67,12 @@ must_check int conns_listen(struct conns *cs, int fd, unsigned max, struct err *
 /* Let in who has come meanwhile, and who comes. */
 void conns_open(struct conns *cs);
 
+/* Hear nobody who is not here yet: they wait in the kernel. */
+void conns_shut(struct conns *cs);
+
+/* Let everybody go, and stop listening. The listeners' descriptors are closed. */
+void conns_end(struct conns *cs);
+
 /* The request in hand, and what stands for the "*" of its route's path. Both are good until `handle`
  * or `begin` returns. */
 const struct http_request *conn_request(const struct conn *c);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* held.h - the port of a session that is paused to disk: kept for it, and answered with 503.
+ *
+ * V0's clients resume a session whose URL says so, and ask again; and nobody else gets the port
+ * meanwhile. */
+#pragma once
+
+#include "api/runtime.h"
+
+/* Listen at its port from now on. A port that somebody has taken is said in the log: it is missed when
+ * the session is resumed. */
+void held_take(struct runtime *r);
+
+/* It is about to be resumed: who comes from now on waits for its own server. The descriptors, at most
+ * two, stay the daemon's. Returns how many. */
+unsigned held_lend(struct runtime *r, int fds[2]);
+
+/* Listen no more. */
+void held_drop(struct runtime *r);
