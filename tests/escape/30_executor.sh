@@ -135,7 +135,7 @@ test_a_crowd_of_connections_from_inside_does_not_shut_the_host_out() {
 	address=$(json "$started" .address)
 	run ohs act "$id" run "(/probe/probe crowd ${address%:*} ${address##*:} >/tmp/crowd &); until grep -q there /tmp/crowd; do sleep 0.1; done; sleep 1"
 	for _ in 1 2 3; do
-		assert_eq 200 "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$(json "$started" .url)/alive")"
+		assert_eq 200 "$(curl -s -m 30 -o /dev/null -w '%{http_code}' "$(json "$started" .url)/alive")"
 	done
 	# Control: over the session's own address nobody else is heard now.
 	assert_eq 000 "$(curl -s -m 1 -o /dev/null -w '%{http_code}' "http://$address/alive")"
@@ -162,7 +162,7 @@ test_kernel_counters_of_one_session_are_not_anothers() {
 	need root
 	local id
 	id=$(ohs start --repo "$BASE/work/repo" --mount "$P:/probe:ro" | jq -r .id)
-	run ohs act "$id" run '(sleep 1000 | /probe/probe inotify) & sleep 0.3'
+	run ohs act "$id" run '(sleep 1000 | /probe/probe inotify >/tmp/held) & until grep -qs instances /tmp/held; do sleep 0.05; done'
 	session openhands /probe/probe inotify
 	assert_match "$out" '^[1-9][0-9]* instances'
 	run "$P/probe" inotify

@@ -158,7 +158,7 @@ test_a_crowd_at_the_door_keeps_nobody_out() {
 	inside '(/probe/knock crowd root 300 >/tmp/crowd 2>&1 &); until grep -q there /tmp/crowd; do sleep 0.1; done; cat /tmp/crowd; sudo id -u; sudo -u openhands id -u'
 	assert_contains "$out" "300 are there"
 	assert_contains "$out" $'\n0\n1000'
-	assert_eq '{"status":"ok"}' "$(curl -s -m 10 "$(ohs show "$id" | jq -r .url)/alive")"
+	assert_eq '{"status":"ok"}' "$(curl -s -m 60 "$(ohs show "$id" | jq -r .url)/alive")"
 	end
 }
 

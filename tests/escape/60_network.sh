@@ -129,7 +129,7 @@ obeying() { # PROGRAM
 }
 
 order() { # WORDS
-	curl -s -m 5 -d "$1" -H "X-Session-API-Key: $(json "$started" .session_api_key)" \
+	curl -s -m 30 -d "$1" -H "X-Session-API-Key: $(json "$started" .session_api_key)" \
 		"$(json "$started" .url)/obey" || true
 }
 

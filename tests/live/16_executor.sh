@@ -18,7 +18,7 @@ key() { jq -r .session_api_key "$BASE/session.json"; }
 raw() {
 	exec 9<>"/dev/tcp/127.0.0.1/$(url | sed 's/.*://')"
 	printf "$1" >&9
-	timeout "${2:-5}" cat <&9 | tr -d '\r'
+	timeout $((20 * OHS_SLOW)) cat <&9 | tr -d '\r'
 	exec 9>&-
 }
 
@@ -140,16 +140,21 @@ test_a_command_that_takes_longer_is_looked_after() {
 
 test_a_command_that_ended_meanwhile_is_told_of() {
 	act 'echo first; sleep 0.5; echo second; (exit 9)' 0.1
-	sleep 1
+	wait_until 20 none_runs
 	act ''
 	assert_eq second "$(content)"
 	assert_eq 9 "$(code)"
 	act 'echo first; sleep 0.5; echo second' 0.1
-	sleep 1
+	wait_until 20 none_runs
 	act 'echo third'
 	assert_eq $'second\nthird' "$(content)"
 	assert_eq 0 "$(code)"
 }
+
+# What became of the action that was asked for last.
+last_state() { curl -s -m 20 -H "X-Session-API-Key: $(key)" "$(url)/actions" | jq -r '.actions[0].state'; }
+none_runs() { [ "$(last_state)" != running ]; }
+one_runs() { [ "$(last_state)" = running ]; }
 
 test_keys_reach_the_program() {
 	act 'sleep 60' 0.3
@@ -268,7 +273,11 @@ test_orphans_leave_no_zombie() {
 }
 
 test_a_client_that_goes_away_leaves_its_action_running() {
-	! curl -s -m 1 -H "X-Session-API-Key: $(key)" -d '{"action":{"action":"run","args":{"command":"sleep 2; D=done"},"timeout":20.0}}' "$(url)/execute_action"
+	curl -s -H "X-Session-API-Key: $(key)" -d '{"action":{"action":"run","args":{"command":"sleep 2; D=done"},"timeout":20.0}}' "$(url)/execute_action" &
+	local client=$!
+	wait_until 20 one_runs
+	kill "$client"
+	wait "$client" || true
 	act 'echo $D'
 	assert_eq "done" "$(content)"
 }

@@ -63,7 +63,7 @@ test_act_sends_actions_and_prints_observations() {
 test_it_outlives_who_started_it_and_ends_by_its_deadline() {
 	local id
 
-	id=$(json "$(ohs start --empty --timeout 700ms)" .id)
+	id=$(json "$(ohs start --empty --timeout $((2 * OHS_SLOW))s)" .id)
 	run ohs list
 	assert_contains "$out" "$id running"
 	gone() { ! ohs list | grep -q "$id"; }

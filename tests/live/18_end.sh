@@ -8,7 +8,7 @@ STAGES="base root slot listen session overlay cgroup ids clone groups network bo
 file_setup() {
 	make_repo "$BASE/work/repo"
 	(cd "$BASE/work/repo" && ohs run -q -- true)
-	wait_until 5 no_links
+	wait_until 20 no_links
 }
 
 no_links() { ! grep -q '^ *ohs[0-9]' /proc/net/dev; }
@@ -22,7 +22,7 @@ need_hooks() {
 
 nothing_left() {
 	assert_eq "" "$(ls "$OHS_STATE_DIR/sessions")" "sessions $1"
-	wait_until 5 unchanged || fail "$1: left behind: $(diff "$BASE/before" "$BASE/after" | grep '^[<>]' | head -n 3)"
+	wait_until 20 unchanged || fail "$1: left behind: $(diff "$BASE/before" "$BASE/after" | grep '^[<>]' | head -n 3)"
 }
 
 test_a_start_that_fails_at_any_stage_leaves_nothing() {

@@ -35,8 +35,13 @@ ends() { # EXIT_CODE CONTENT
 
 # started COMMAND: it has begun and said so, and is pending.
 started() {
+	local i
+
 	act "echo started; $1" 0.2
-	[[ $(content) = started* ]] || act '' 10.0 '{"blocking": false}'
+	for ((i = 0; i < 20; i++)); do
+		[[ $(content) != started* ]] || break
+		act '' 10.0 '{"blocking": false}'
+	done
 	[[ $(content) = started* ]] || fail "it did not begin: $seen"
 	assert_eq -1 "$(meta exit_code)"
 }
@@ -44,8 +49,8 @@ started() {
 # --- time --------------------------------------------------------------------------------------------
 
 test_silence_is_counted_from_the_last_output_and_named_as_a_whole_number() {
-	act 'for i in 1 2 3 4; do echo $i; sleep 0.5; done; sleep 60' 60.0 '{"blocking": false}'
-	ends -1 $'1\n2\n3\n4'
+	act 'for i in 1 2 3 4 5 6; do echo $i; sleep 0.25; done; sleep 60' 60.0 '{"blocking": false}'
+	ends -1 $'1\n2\n3\n4\n5\n6'
 	assert_match "$(meta suffix)" '^.\[The command has no new output after 1 seconds\. You may wait longer to see additional output by sending empty command'
 	assert_eq "" "$(meta prefix)"
 	assert_eq null,null,null,null,-1 "$(jq -r '.extras.metadata | [.username, .hostname, .working_dir, .py_interpreter_path, .pid] | map(tostring) | join(",")' <<<"$seen")"

@@ -55,7 +55,7 @@ listed() {
 processes() { children_of "$(jq -r .init_pid "$BASE/session.json")" | sort; }
 processes_are() { [ "$(processes)" = "$1" ]; }
 
-alive() { assert_eq '{"status":"ok"}' "$(curl -s -m 10 "$(url)/alive")"; }
+alive() { assert_eq '{"status":"ok"}' "$(curl -s -m 60 "$(url)/alive")"; }
 
 server_pid() { children_of "$(jq -r .init_pid "$BASE/session.json")" | head -n 1; }
 

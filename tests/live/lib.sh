@@ -103,7 +103,7 @@ leave_groups() {
 	fi
 	for dir in "${own_groups[@]}"; do
 		rmdir "$dir/ohsandbox" 2>/dev/null
-		wait_until 5 rmdir "$dir" 2>/dev/null ||
+		wait_until 20 rmdir "$dir" 2>/dev/null ||
 			echo "not ok $OHS_NAME: group '$dir' is still in use by $(tr '\n' ' ' <"$dir/cgroup.procs")"
 	done
 }
@@ -406,13 +406,13 @@ kept_living() {
 	done
 }
 
-# Of those that were there, which are not any more, or are no more than a directory.
+# Of those that were there, which are not any more, or have no init; a paused one has none to have.
 kept_ended() { # IDS
 	local id pid
 
 	for id in $1; do
-		pid=$(jq -r .init_pid "$OHS_STATE_DIR/sessions/$id/record.json" 2>/dev/null)
-		[ -d "/proc/${pid:-none}" ] || printf '; session %s has ended' "$id"
+		pid=$(ohs show "$id" 2>/dev/null | jq -r .init_pid)
+		[ -d "/proc/${pid:-none}" ] || [ "$pid" = null ] || printf '; session %s has ended' "$id"
 	done
 }
 
@@ -453,7 +453,7 @@ run_test() { # FUNCTION
 		echo "skip $name: $(cat "$BASE/skip")"
 		return
 	fi
-	if ! wait_until 5 unchanged; then
+	if ! wait_until 20 unchanged; then
 		diff "$BASE/before" "$BASE/after" | grep '^[<>]' >>"$BASE/log"
 		# Of a test that failed before its end, that is no more than what follows from it.
 		[ $status -ne 0 ] ||
