@@ -77,3 +77,4 @@ check_PROGRAMS += tests/unit/test_listen
 check_PROGRAMS += tests/unit/test_command
 check_PROGRAMS += tests/unit/test_request_json
 check_PROGRAMS += tests/unit/test_freeze
+check_PROGRAMS += tests/unit/test_openapi
