@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "sandbox/executor/act.h"
 #include "base/loop.h"
+#include "sandbox/executor/act.h"
 #include "sandbox/executor/server.h"
 
 /* Each begins an action; dispatch_done() or dispatch_fail() follows, at once or later. */

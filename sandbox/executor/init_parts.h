@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sandbox/ctl.h"
 #include "base/loop.h"
+#include "sandbox/ctl.h"
 #include "sandbox/executor/notify.h"
 #include "sandbox/executor/start.h"
 #include "sandbox/executor/sudo_door.h"

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "sandbox/ctl.h"
 #include "base/loop.h"
+#include "sandbox/ctl.h"
 
 /* One thing asked for: a process, or a connection. Embedded in what asked; zeroed memory is idle. */
 struct proc {

@@ -4,11 +4,11 @@
 #pragma once
 
 #include "base/err.h"
+#include "http/conn.h"
 #include "sandbox/ctl.h"
 #include "sandbox/executor/act.h"
 #include "sandbox/executor/act_ipython.h"
 #include "sandbox/executor/actions.h"
-#include "http/conn.h"
 #include "sandbox/executor/dispatch.h"
 #include "sandbox/executor/feed.h"
 #include "sandbox/executor/idempotent.h"

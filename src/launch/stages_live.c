@@ -292,8 +292,7 @@ static void fill_boot(struct launch *l, int filter, struct ctl_boot *b)
 	for (unsigned i = 0; i < l->n_listeners; i++)
 		b->listeners[i] = l->listeners[i];
 	for (unsigned i = 0; i < l->n_publish; i++)
-		b->publish[i] =
-			(struct ctl_publish) { l->publish[i].fd, l->publish[i].inside };
+		b->publish[i] = (struct ctl_publish) { l->publish[i].fd, l->publish[i].inside };
 	/* A session with a supervisor has its deadline from there, to the millisecond. */
 	if (l->stays && p->limits.timeout_ms != LIMIT_NONE)
 		b->deadline_ms = p->limits.timeout_ms;

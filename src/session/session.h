@@ -71,15 +71,15 @@ struct record {
 		uint16_t host, inside;
 	} ports[RECORD_PORTS_MAX]; /* published */
 	unsigned n_ports;
-	char key[65];	    /* the session's API key */
-	bool keep, stays;   /* stays: started without a command */
-	char *name;	    /* what its caller calls it; NULL: by its id alone */
-	char *label;	    /* JSON of who started it, which nobody here reads; NULL: none */
-	bool persists;	    /* without processes it is paused, not over */
-	char *paused;	    /* RECORD_FROZEN, RECORD_ON_DISK; NULL: not */
-	char *freezer;	    /* of v1: the group in which it was frozen first; NULL: never */
-	bool rested;	    /* nothing is there but what stays on the disk */
-	bool ready;	    /* its server has been heard to answer */
+	char key[65];	  /* the session's API key */
+	bool keep, stays; /* stays: started without a command */
+	char *name;	  /* what its caller calls it; NULL: by its id alone */
+	char *label;	  /* JSON of who started it, which nobody here reads; NULL: none */
+	bool persists;	  /* without processes it is paused, not over */
+	char *paused;	  /* RECORD_FROZEN, RECORD_ON_DISK; NULL: not */
+	char *freezer;	  /* of v1: the group in which it was frozen first; NULL: never */
+	bool rested;	  /* nothing is there but what stays on the disk */
+	bool ready;	  /* its server has been heard to answer */
 	/* from the journal */
 	pid_t init_pid;	     /* on the host; 0: none yet */
 	uint64_t init_start; /* its start time, field 22 of /proc/PID/stat */

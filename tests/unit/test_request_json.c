@@ -201,7 +201,8 @@ static void hostile_request_is_refused_by_name(void **state)
 	refused(HEAD ",\"mounts\":[{\"host\":\"/a\"}]}", "inside");
 	refused(HEAD ",\"mounts\":[{\"host\":\"/a\",\"inside\":\"/b\",\"mode\":\"rw\"}]}", "mode");
 	refused(HEAD ",\"mounts\":[{\"host\":\"%g\",\"inside\":\"/b\"}]}", "escaped");
-	refused(HEAD ",\"publish\":[{\"address\":\"::1\",\"port\":0,\"inside\":1}]}", "port");
+	refused(HEAD ",\"publish\":[{\"address\":\"::1\",\"port\":65536,\"inside\":1}]}", "port");
+	refused(HEAD ",\"publish\":[{\"address\":\"::1\",\"port\":1,\"inside\":0}]}", "inside");
 	refused(HEAD ",\"publish\":[{\"address\":\"%g\",\"port\":1,\"inside\":1}]}", "escaped");
 	refused(HEAD ",\"publish\":{}}", "publish");
 }
