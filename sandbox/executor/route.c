@@ -32,6 +32,18 @@ static void get_editor_token(struct server *s, struct conn *c, const char *body,
 	conn_reply(c, 200, NULL, none, sizeof(none) - 1);
 }
 
+/* What V1's clients ask of their agent server. */
+static void refuse_v1(struct server *s, struct conn *c, const char *body, size_t len)
+{
+	(void)s;
+	(void)body;
+	(void)len;
+	conn_reply_detail(
+		c, 501,
+		"this session's executor does V0's actions; V1's agent server is a program of the "
+		"image's own: see 'rootfs' and 'command' in ohsandbox-serve(5)");
+}
+
 static void get_info(struct server *s, struct conn *c, const char *body, size_t len)
 {
 	autobuf struct buf text = { 0 };
@@ -44,6 +56,13 @@ static void get_info(struct server *s, struct conn *c, const char *body, size_t 
 
 const struct route routes[] = {
 	{ "GET", "/alive", true, 0, .handle = get_alive },
+	{ "GET", "/health", true, 0, .handle = get_alive }, /* V1's clients wait for it */
+	{ "GET", "/api/*", false, 0, .handle = refuse_v1 },
+	{ "GET", "/api/*/*", false, 0, .handle = refuse_v1 },
+	{ "GET", "/api/*/*/*", false, 0, .handle = refuse_v1 },
+	{ "POST", "/api/*", false, 0, .handle = refuse_v1 },
+	{ "POST", "/api/*/*", false, 0, .handle = refuse_v1 },
+	{ "POST", "/api/*/*/*", false, 0, .handle = refuse_v1 },
 	{ "GET", "/server_info", true, 0, .handle = get_info },
 	{ "POST", "/list_files", false, TRANSFER_LIST_BODY, .handle = transfer_list },
 	{ "GET", "/download_files", false, 0, .handle = transfer_download },

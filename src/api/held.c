@@ -28,25 +28,42 @@ static int listen_on(struct conns *cs, const int *fds, int n, struct err *e)
 	return 0;
 }
 
-void held_take(struct runtime *r)
+static struct conns *listen_at(struct runtime *r, uint16_t port)
 {
-	struct conns *cs = r->held ? NULL : calloc(1, sizeof(*cs));
+	struct conns *cs = calloc(1, sizeof(*cs));
 	struct err e = { 0 };
 	int fds[LISTEN_LOOPBACK_MAX], n;
 
 	if (!cs)
-		return; /* held already, or without memory not at all */
+		return NULL; /* without memory it is not kept */
 	*cs = (struct conns) { .server = r->server, .loop = &r->server->loop, .admit = refuse };
-	r->held = cs;
-	n = listen_loopback_again(fds, r->port, &e);
+	n = listen_loopback_again(fds, port, &e);
 	if (n >= 0 && listen_on(cs, fds, n, &e) == 0)
-		return;
+		return cs;
 	log_warn("session %s: its port is not kept while it is paused: %s", r->id, e.text);
-	held_drop(r);
+	conns_end(cs);
+	free(cs);
+	return NULL;
+}
+
+static void drop(struct conns **held)
+{
+	if (*held)
+		conns_end(*held);
+	free(take_ptr(held));
+}
+
+void held_take(struct runtime *r)
+{
+	if (!r->held)
+		r->held = listen_at(r, r->port);
+	if (!r->held_program && r->url_port != r->port)
+		r->held_program = listen_at(r, r->url_port);
 }
 
 unsigned held_lend(struct runtime *r, int fds[2])
 {
+	drop(&r->held_program);
 	if (!r->held)
 		return 0;
 	conns_shut(r->held);
@@ -57,8 +74,6 @@ unsigned held_lend(struct runtime *r, int fds[2])
 
 void held_drop(struct runtime *r)
 {
-	if (!r->held)
-		return;
-	conns_end(r->held);
-	free(take_ptr(&r->held));
+	drop(&r->held);
+	drop(&r->held_program);
 }

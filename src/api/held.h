@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* held.h - the port of a session that is paused to disk: kept for it, and answered with 503.
+/* held.h - the ports of a session that is paused to disk, its executor's and its program's: kept for it,
+ * and answered with 503.
  *
  * V0's clients resume a session whose URL says so, and ask again; and nobody else gets the port
  * meanwhile. */
@@ -7,12 +8,12 @@
 
 #include "api/runtime.h"
 
-/* Listen at its port from now on. A port that somebody has taken is said in the log: it is missed when
- * the session is resumed. */
+/* Listen at them from now on. A port that somebody has taken is said in the log: it is missed when the
+ * session is resumed. */
 void held_take(struct runtime *r);
 
-/* It is about to be resumed: who comes from now on waits for its own server. The descriptors, at most
- * two, stay the daemon's. Returns how many. */
+/* It is about to be resumed: who comes to the executor's port from now on waits for its own server. The
+ * descriptors, at most two, stay the daemon's. The program's port is let go. Returns how many. */
 unsigned held_lend(struct runtime *r, int fds[2]);
 
 /* Listen no more. */

@@ -47,8 +47,8 @@ static void reclaim(struct runtime *r, const char *why)
 
 /* --- who is idle ----------------------------------------------------------------------------- */
 
-/* "idle_time" of a session's server, in milliseconds; UINT64_MAX where it does not say. */
-static uint64_t ask(const struct runtime *r)
+/* "idle_time" of the server at this port, in milliseconds; UINT64_MAX where it does not say. */
+static uint64_t ask_at(uint16_t port)
 {
 	const struct client_request get = { .method = "GET",
 					    .path = "/server_info",
@@ -57,7 +57,7 @@ static uint64_t ask(const struct runtime *r)
 	autojson struct json_doc *doc = NULL;
 	const struct json *idle;
 	struct err e = { 0 };
-	autoclose int fd = client_connect(INADDR_LOOPBACK, r->port, ASK_TIMEOUT_MS, &e);
+	autoclose int fd = client_connect(INADDR_LOOPBACK, port, ASK_TIMEOUT_MS, &e);
 	bool again;
 
 	if (fd < 0 || client_exchange(fd, &get, &body, &again, &e) != 200 ||
@@ -68,6 +68,15 @@ static uint64_t ask(const struct runtime *r)
 		return (uint64_t)idle->integer * 1000;
 	return idle && idle->type == JSON_REAL && idle->real >= 0 ? (uint64_t)(idle->real * 1000)
 								  : UINT64_MAX;
+}
+
+/* An agent server tells it as our own does; of a program that does not, only what goes through the
+ * executor is known. */
+static uint64_t ask(const struct runtime *r)
+{
+	uint64_t idle = r->program_key ? ask_at(r->url_port) : UINT64_MAX;
+
+	return idle != UINT64_MAX ? idle : ask_at(r->port);
 }
 
 /* A program of the image's own that has ended: what it says of that, on a line. */

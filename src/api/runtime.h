@@ -63,8 +63,8 @@ struct runtime {
 	struct source end;
 	/* What is done with it, one after the other. */
 	struct operation *first, **last;
-	bool busy;	    /* the first one is at work */
-	struct conns *held; /* on its port, while it is on the disk; see held.h */
+	bool busy;			   /* the first one is at work */
+	struct conns *held, *held_program; /* on its ports, while it is on the disk; see held.h */
 };
 
 /* What is told of each state. */
