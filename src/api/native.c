@@ -205,7 +205,7 @@ static void call_begin(struct runtime *r, struct conn *c, struct call like,
 	*call = like;
 	call->copy = *r;
 	conn_hold(c, &call->conn);
-	job_start(&r->server->jobs, j);
+	job_start(&r->server->calls, j);
 }
 
 /* --- exec ------------------------------------------------------------------------------------ */

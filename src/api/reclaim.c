@@ -150,7 +150,7 @@ static void look_for_idle(struct server *s)
 	if (!j)
 		return; /* the next turn will */
 	s->asking = true;
-	job_start(&s->jobs, j);
+	job_start(&s->calls, j);
 }
 
 /* --- who is old ------------------------------------------------------------------------------ */

@@ -56,6 +56,7 @@ struct runtime {
 	char *created;	/* RFC 3339 */
 	char *detail;	/* why it is as it is; NULL */
 	char *logs; /* of the image's own program, which has ended though the session lives; NULL */
+	uint64_t stamp;	   /* of its record, as it was read last; see session_stamp() */
 	uint64_t since_ms; /* of loop_now(): in this state */
 	uint64_t born_ms;  /* of the wall clock */
 	unsigned restarts;

@@ -122,45 +122,64 @@ int runtimes_peek(struct runtime *r, struct err *e)
 	return result;
 }
 
-/* Others stop, pause and resume sessions too: `ohsandbox stop` knows of no daemon. */
-static void look_again(struct server *s)
+/* Others stop, pause and resume sessions too: `ohsandbox stop` knows of no daemon. NULL: it is gone. */
+static struct runtime *current(struct runtime *r)
 {
-	struct runtime *r, *next;
+	uint64_t stamp;
+	struct err e = { 0 };
 
-	for (r = s->runtimes; r; r = next) {
-		struct err e = { 0 };
-
-		next = r->next;
-		if (r->state == RUNTIME_FAILED || runtime_is_busy(r))
-			continue;
-		if (runtimes_reload(r, &e) == -ENOENT)
-			runtimes_remove(r);
+	if (r->state == RUNTIME_FAILED || runtime_is_busy(r))
+		return r;
+	stamp = session_stamp(r->server->state, r->id);
+	if (stamp && stamp == r->stamp)
+		return r;
+	if (runtimes_reload(r, &e) == -ENOENT) {
+		runtimes_remove(r);
+		return NULL;
 	}
+	if (e.code)
+		log_warn("%s", e.text);
+	r->stamp = e.code ? 0 : stamp;
+	return r;
 }
 
 int runtimes_refresh(struct server *s, struct err *e)
 {
-	look_again(s);
+	struct runtime *next;
+
+	for (struct runtime *r = s->runtimes; r; r = next) {
+		next = r->next;
+		(void)current(r); /* gone or not, the list is right then */
+	}
 	return session_each(s->state, each_record, s, e);
+}
+
+/* One that somebody else has started. Not by a prefix of its id, as a person would name it. */
+static struct runtime *take_in(struct server *s, const char *name)
+{
+	struct session *session = NULL;
+	struct err e = { 0 };
+	char id[sizeof(session->record.id)] = "";
+
+	if (session_open(s->state, name, false, &session, &e) < 0)
+		return NULL; /* the most likely: there is none */
+	if (str_eq(session->record.id, name) ||
+	    (session->record.name && str_eq(session->record.name, name)))
+		memcpy(id, session->record.id, sizeof(id));
+	session_close(session);
+	/* What cannot be read is not found, and the log says why. */
+	if (id[0] && each_record(id, s, &e) < 0)
+		log_warn("session '%s': %s", name, e.text);
+	return id[0] ? known(s, name) : NULL;
 }
 
 struct runtime *runtimes_find(struct server *s, const char *name)
 {
 	struct runtime *r = known(s, name);
-	struct err e = { 0 };
 
-	if (r && (r->state == RUNTIME_FAILED || runtime_is_busy(r)))
-		return r;
-	if (r && runtimes_reload(r, &e) == -ENOENT) {
-		runtimes_remove(r);
-		r = NULL;
-	}
 	if (r)
-		return r;
-	/* What cannot be read is not found, and the log says why. */
-	if (session_each(s->state, each_record, s, &e) < 0)
-		log_warn("looking for session '%s': %s", name, e.text);
-	return known(s, name);
+		r = current(r);
+	return r ? r : take_in(s, name);
 }
 
 void runtimes_forget_failed(struct server *s)

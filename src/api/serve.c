@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -28,7 +29,8 @@
 #define LOCK_TRIES 20
 #define LOCK_TURN_MS 50
 #define CHORES_MS 1000
-#define JOBS_A_CPU 4
+#define JOBS_MAX 64 /* at once; a program that takes its time to start holds one */
+#define CALLS_MAX 256
 
 /* --- what it serves by ----------------------------------------------------------------------- */
 
@@ -251,16 +253,20 @@ static void chores(struct timer *timer)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-static unsigned job_limit(void)
+/* A descriptor or two for each session, and for each client. Sessions have their own limit. */
+static int raise_limit(struct err *e)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct rlimit l;
 
-	return cpus > 0 ? (unsigned)cpus * JOBS_A_CPU : JOBS_A_CPU;
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+		return err_errno(e, "descriptors");
+	l.rlim_cur = l.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &l) < 0 ? err_errno(e, "descriptors") : 0;
 }
 
 static int set_up(struct server *s, char **key_file, struct err *e)
 {
-	if (loop_init(&s->loop, e) < 0 || take_signals(s, e) < 0)
+	if (raise_limit(e) < 0 || loop_init(&s->loop, e) < 0 || take_signals(s, e) < 0)
 		return -e->code;
 	s->state = state_open(s->state_path, e);
 	if (s->state < 0)
@@ -270,7 +276,8 @@ static int set_up(struct server *s, char **key_file, struct err *e)
 		return s->lock;
 	if (access_key(s->state, s->state_path, s->config->key_file, &s->key, key_file, e) < 0)
 		return -e->code;
-	jobs_init(&s->jobs, &s->loop, job_limit());
+	jobs_init(&s->jobs, &s->loop, JOBS_MAX);
+	jobs_init(&s->calls, &s->loop, CALLS_MAX);
 	s->jobs.idle = jobs_idle;
 	s->conns = (struct conns) { .server = s,
 				    .loop = &s->loop,

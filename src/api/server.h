@@ -20,7 +20,8 @@ struct server {
 	char *key; /* of this API */
 	struct loop loop;
 	struct conns conns;
-	struct jobs jobs;
+	struct jobs jobs;  /* operations on sessions */
+	struct jobs calls; /* what clients wait for of a session itself, for as long as they like */
 	struct runtime *runtimes; /* newest first */
 	unsigned n_runtimes, n_failed;
 	struct metrics metrics;

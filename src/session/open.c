@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -150,4 +151,30 @@ int session_open(int state, const char *id, bool lock, struct session **out, str
 		return r;
 	*out = take_ptr(&s);
 	return 0;
+}
+
+/* The record is replaced as a file, the journal grows: so their inode and size tell, and the times are
+ * only for what was rewritten in place. */
+static uint64_t stamp_of(const struct stat *st)
+{
+	return (uint64_t)st->st_ino * 0x9e3779b97f4a7c15u ^
+	       (uint64_t)st->st_size * 0xff51afd7ed558ccdu ^
+	       ((uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec);
+}
+
+uint64_t session_stamp(int state, const char *id)
+{
+	static const char *const files[] = { SESSION_RECORD, "journal" };
+	char path[sizeof("sessions//") + SESSION_ID_DIGITS + sizeof(SESSION_RECORD)];
+	uint64_t stamp = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		struct stat st;
+
+		(void)snprintf(path, sizeof(path), "sessions/%s/%s", id, files[i]);
+		if (fstatat(state, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return 0;
+		stamp = stamp * 31 + stamp_of(&st);
+	}
+	return stamp ? stamp : 1;
 }

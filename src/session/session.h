@@ -159,6 +159,10 @@ must_check int session_is_alive(int state, const char *id, struct err *e);
 /* Is somebody at it who has started it, and has not left it to itself yet? As above. */
 must_check int session_is_supervised(int state, const char *id, struct err *e);
 
+/* A number that is another one when its record or its journal has changed; 0 where it has neither. Far
+ * cheaper than to read them. */
+uint64_t session_stamp(int state, const char *id);
+
 /* Call `each` for the id of every session that has a record; stops at a negative answer and returns
  * it. */
 must_check int session_each(int state, int (*each)(const char *id, void *arg, struct err *e),
