@@ -9,9 +9,6 @@
  *
  * Printed a line: median, 99th percentile and minimum in milliseconds, or a rate. A reply other
  * than 200 ends the whole. */
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <pty.h>
@@ -23,94 +20,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/bench/times.h"
+#include "tests/bench/wire.h"
 
 #define MIB (1024UL * 1024)
-#define HEAD_MAX 4096
-#define PIECE (1U << 20)
 #define RUNS_MAX 1000000
 #define POLL_MS 500 /* what the reference waits between two looks */
 
 static const char *url, *key;
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "client: ");
-	perror(what);
-	exit(1);
-}
-
-static void print_times(double *ms, size_t n)
-{
-	size_t p99 = n * 99 / 100;
-
-	qsort(ms, n, sizeof(*ms), ascending);
-	printf("p50 %8.3f ms  p99 %8.3f ms  min %8.3f ms\n", ms[n / 2], ms[p99 < n ? p99 : n - 1],
-	       ms[0]);
-}
-
-/* "http://ADDRESS:PORT", as `ohsandbox start` prints it. */
-static int connect_to_server(void)
-{
-	struct sockaddr_in to = { .sin_family = AF_INET };
-	char host[64];
-	unsigned port = 0;
-	int fd, on = 1;
-
-	if (sscanf(url, "http://%63[^:]:%u", host, &port) != 2)
-		fail(url);
-	to.sin_port = htons((in_port_t)port);
-	if (inet_pton(AF_INET, strcmp(host, "localhost") ? host : "127.0.0.1", &to.sin_addr) != 1)
-		fail(host);
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)))
-		fail("connect");
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	return fd;
-}
-
-static void put(int fd, const char *bytes, size_t len)
-{
-	while (len) {
-		ssize_t n = send(fd, bytes, len, MSG_NOSIGNAL);
-
-		if (n <= 0)
-			fail("send");
-		bytes += n;
-		len -= (size_t)n;
-	}
-}
-
-/* Take a reply in, and away. Returns the length of its body. */
-static size_t take_reply(int fd, char *room)
-{
-	size_t have = 0, total, body;
-	const char *end = NULL, *length;
-	ssize_t n;
-
-	while (!end) {
-		n = recv(fd, room + have, HEAD_MAX - 1 - have, 0);
-		if (n <= 0)
-			fail("recv");
-		have += (size_t)n;
-		room[have] = 0;
-		end = strstr(room, "\r\n\r\n");
-	}
-	length = strcasestr(room, "\r\ncontent-length:");
-	if (strncmp(room, "HTTP/1.1 200", 12) || !length) {
-		fprintf(stderr, "client: answered: %s\n", room);
-		exit(1);
-	}
-	body = strtoul(length + sizeof("\r\ncontent-length:") - 1, NULL, 10);
-	total = (size_t)(end + 4 - room) + body;
-	while (have < total) {
-		n = recv(fd, room, total - have < PIECE ? total - have : PIECE, 0);
-		if (n <= 0)
-			fail("recv");
-		have += (size_t)n;
-	}
-	return body;
-}
 
 static char *room_for_replies(void)
 {
@@ -143,7 +59,7 @@ static void latency(size_t n, unsigned idle_ms, const char *body)
 	static char request[HEAD_MAX];
 	size_t len = request_of(request, sizeof(request), body);
 	char *room = room_for_replies();
-	int fd = connect_to_server();
+	int fd = connect_to(url);
 
 	n = n < RUNS_MAX ? n : RUNS_MAX;
 	for (size_t i = 0; i < n; i++) {
@@ -167,7 +83,7 @@ static void *one_of_many(void *unused)
 	char request[HEAD_MAX];
 	size_t len = request_of(request, sizeof(request), rate_body);
 	char *room = room_for_replies();
-	int fd = connect_to_server();
+	int fd = connect_to(url);
 
 	for (; !over; done++) {
 		put(fd, request, len);
@@ -206,7 +122,7 @@ static void upload(size_t mib, const char *dir)
 		"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"zeros\"\r\n\r\n";
 	static const char last[] = "\r\n--b--\r\n";
 	char *room = room_for_replies(), head[HEAD_MAX];
-	int fd = connect_to_server();
+	int fd = connect_to(url);
 	double start = now_ms();
 
 	(void)snprintf(
@@ -227,7 +143,7 @@ static void upload(size_t mib, const char *dir)
 static void download(size_t mib, const char *path)
 {
 	char *room = room_for_replies(), head[HEAD_MAX];
-	int fd = connect_to_server();
+	int fd = connect_to(url);
 	double start = now_ms();
 	size_t got;
 

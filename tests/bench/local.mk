@@ -1,5 +1,5 @@
 # tests/bench - measurements; `make bench` runs tests/bench/run.
-noinst_HEADERS += tests/bench/times.h
+noinst_HEADERS += tests/bench/times.h tests/bench/wire.h
 check_PROGRAMS += tests/bench/interleave
 tests_bench_interleave_LDADD =
 check_PROGRAMS += tests/bench/floor
@@ -8,3 +8,5 @@ check_PROGRAMS += tests/bench/gone
 tests_bench_gone_LDADD =
 check_PROGRAMS += tests/bench/client
 tests_bench_client_LDADD = -lpthread
+check_PROGRAMS += tests/bench/daemon
+tests_bench_daemon_LDADD = -lpthread
