@@ -31,3 +31,6 @@ tests_live_without_LDADD = $(SECCOMP_LIBS)
 check_PROGRAMS += tests/live/pick
 tests_live_pick_LDFLAGS = $(AM_LDFLAGS) $(CLI_LINK)
 tests_live_pick_LDADD = libbase.a $(YAJL_LIBS)
+# A service manager, for the daemon.
+check_PROGRAMS += tests/live/manager
+tests_live_manager_LDADD =
