@@ -6,6 +6,7 @@
 #include "api/access.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "plan/strv.h"
 
 #define KEY_FILE "serve.key"
+#define KEY_FILE_NEW KEY_FILE ".new"
 #define KEY_BYTES 32
 #define KEY_LEAST 16 /* characters of one that the operator chose */
 #define KEY_MOST 512
@@ -29,6 +31,7 @@
 
 /* --- the key --------------------------------------------------------------------------------- */
 
+/* In its place whole or not at all: half a key would end every later daemon. */
 static int make_key(int state, struct err *e)
 {
 	char text[2 * KEY_BYTES + 2];
@@ -36,11 +39,18 @@ static int make_key(int state, struct err *e)
 
 	if (fs_random_hex(text, KEY_BYTES, e) < 0)
 		return -e->code;
-	fd = openat(state, KEY_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	/* The state directory's lock is held: what is there, one that was killed has left. */
+	if (unlinkat(state, KEY_FILE_NEW, 0) < 0 && errno != ENOENT)
+		return err_errno(e, "remove '%s'", KEY_FILE_NEW);
+	fd = openat(state, KEY_FILE_NEW, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return err_errno(e, "make '%s'", KEY_FILE);
+		return err_errno(e, "make '%s'", KEY_FILE_NEW);
 	text[2 * KEY_BYTES] = '\n';
-	return io_write_all(fd, text, 2 * KEY_BYTES + 1, e);
+	if (io_write_all(fd, text, 2 * KEY_BYTES + 1, e) < 0)
+		return err_wrap(e, "'%s'", KEY_FILE_NEW);
+	if (renameat(state, KEY_FILE_NEW, state, KEY_FILE) < 0)
+		return err_errno(e, "make '%s'", KEY_FILE);
+	return 0;
 }
 
 static int check_key_file(int fd, const char *path, struct err *e)
@@ -83,7 +93,8 @@ int access_key(int state, const char *state_path, const char *path, char **key, 
 
 	if (!own)
 		return -e->code;
-	fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+	/* A pipe would keep us waiting for who writes it. */
+	fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 		  : openat(state, KEY_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 && errno == ENOENT && !path) {
 		if (make_key(state, e) < 0)
@@ -213,12 +224,14 @@ int access_listen(const char *where, bool insecure, int fds[2], struct err *e)
 	return -e->code;
 }
 
-/* Does nobody listen there any more? */
+/* Is it a socket, and does nobody listen there any more? A file refuses a connection just so. */
 static bool is_left_over(const union address *a, socklen_t len)
 {
 	autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct stat st;
 
-	return fd >= 0 && connect(fd, &a->any, len) < 0 && errno == ECONNREFUSED;
+	return lstat(a->local.sun_path, &st) == 0 && S_ISSOCK(st.st_mode) && fd >= 0 &&
+	       connect(fd, &a->any, len) < 0 && errno == ECONNREFUSED;
 }
 
 int access_socket(const char *path, struct err *e)

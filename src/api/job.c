@@ -95,9 +95,12 @@ static int own_descriptors(struct job *j, int out, struct err *e)
 		if (high[i] < 0)
 			return err_errno(e, "job: descriptor");
 	}
-	for (int i = 0; i <= JOB_FDS_MAX; i++)
-		if (high[i] >= 0 && dup3(high[i], OUT_FD + i, O_CLOEXEC) < 0)
+	for (int i = 0; i <= JOB_FDS_MAX; i++) {
+		if (high[i] < 0)
+			(void)close(OUT_FD + i); /* the daemon's, if anything stands there */
+		else if (dup3(high[i], OUT_FD + i, O_CLOEXEC) < 0)
 			return err_errno(e, "job: descriptor");
+	}
 	for (int i = 0; i < JOB_FDS_MAX; i++)
 		j->fds[i] = j->fds[i] < 0 ? -1 : FIRST_FD + i;
 	if (syscall(SYS_close_range, FIRST_FD + JOB_FDS_MAX, ~0u, 0) < 0)
@@ -110,6 +113,8 @@ _Noreturn static void child(struct job *j, int out)
 	struct err e = { 0 };
 
 	own_signals();
+	if (j->all->begun)
+		j->all->begun(j->all);
 	if (own_descriptors(j, out, &e) == 0 && j->run(j, OUT_FD, j->fds, &e) == 0)
 		e.code = 0;
 	j->result->error = e;

@@ -56,7 +56,8 @@ struct jobs {
 	struct job *first;     /* running */
 	struct job *waiting, **last;
 	struct timer soon;
-	void (*idle)(struct jobs *js); /* the last one has ended; may be NULL */
+	void (*idle)(struct jobs *js);	/* the last one has ended; may be NULL */
+	void (*begun)(struct jobs *js); /* in each child, before its work; may be NULL */
 };
 
 void jobs_init(struct jobs *js, struct loop *loop, unsigned max);

@@ -40,6 +40,15 @@ static int repository(const char *path, const char *rev, struct request *q, stru
 	return take_copy(&q->rev, rev, e);
 }
 
+static int not_allowed(const char *path, struct err *e)
+{
+	return err_code(
+		e, EACCES,
+		"'%.200s' is not among the repositories that clients may name: 'repositories' "
+		"of the configuration, or --allow-repo",
+		path);
+}
+
 /* "/path[@rev]", as a client names it. */
 static int named_by_client(const struct config *c, const char *text, struct request *q,
 			   struct err *e)
@@ -62,12 +71,11 @@ static int named_by_client(const struct config *c, const char *text, struct requ
 		whole = realpath(path, NULL);
 	/* What may not be named is not told apart from what is not there. */
 	if (!whole || !config_allows(c, whole))
-		return err_code(
-			e, EACCES,
-			"'%.200s' is not among the repositories that clients may name: 'repositories' "
-			"of the configuration, or --allow-repo",
-			path);
-	return repository(whole, rev, q, e);
+		return not_allowed(path, e);
+	if (repository(whole, rev, q, e) < 0)
+		return -e->code;
+	/* It may be found around the directory, where clients may name nothing. */
+	return config_allows(c, q->path) ? 0 : not_allowed(path, e);
 }
 
 static int workspace(const struct config *c, const struct start_body *b,

@@ -26,9 +26,14 @@ static void reply_buf(struct conn *c, int status, const struct buf *text)
 
 /* --- starting -------------------------------------------------------------------------------- */
 
-static bool is_full(const struct server *s)
+/* What never came to life is no session, and makes no room scarce. */
+static unsigned count_sessions(const struct server *s)
 {
-	return s->n_runtimes - s->n_failed >= s->config->max_sessions;
+	unsigned n = 0;
+
+	for (const struct runtime *r = s->runtimes; r; r = r->next)
+		n += r->state != RUNTIME_FAILED;
+	return n;
 }
 
 static void start_new(struct server *s, struct start_body *body, struct conn *c,
@@ -42,9 +47,9 @@ static void start_new(struct server *s, struct start_body *body, struct conn *c,
 		r = runtimes_find(s, body->session_id);
 	else
 		r = NULL;
-	if (!r && is_full(s)) {
+	if (!r && count_sessions(s) >= s->config->max_sessions) {
 		(void)err_code(&e, EAGAIN, "there are %u sessions already: 'max_sessions'",
-			       s->n_runtimes);
+			       count_sessions(s));
 	} else if (!r) {
 		if (!body->session_id && fs_random_hex(name, 16, &e) == 0)
 			body->session_id = str_dup(name, &e);

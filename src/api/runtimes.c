@@ -16,7 +16,6 @@ struct runtime *runtimes_add(struct server *s, const char *name)
 		return NULL;
 	r->next = s->runtimes;
 	s->runtimes = r;
-	s->n_runtimes++;
 	return r;
 }
 
@@ -28,7 +27,6 @@ void runtimes_remove(struct runtime *r)
 	while (*at != r)
 		at = &(*at)->next;
 	*at = r->next;
-	s->n_runtimes--;
 	runtime_free(r);
 }
 

@@ -134,7 +134,8 @@ static int listen_all(struct server *s, bool insecure, struct err *e)
 	if (n == 0 && s->config->socket) {
 		int fd = access_socket(s->config->socket, e);
 
-		if (fd < 0 || listen_fd(s, fd, e) < 0)
+		if (fd < 0 || listen_fd(s, fd, e) < 0 ||
+		    override(&s->socket, s->config->socket, e) < 0)
 			return -e->code;
 	}
 	return access_hosts(s, e);
@@ -148,8 +149,8 @@ static void say_where(const struct server *s, const char *key_file)
 		if (strchr(*h, ':'))
 			buf_printf(&names, "%shttp://%s", names.len ? ", " : "", *h);
 	log_info("listening at %s", buf_str(&names));
-	if (s->config->socket)
-		log_info("listening at '%s'", s->config->socket);
+	if (s->socket)
+		log_info("listening at '%s'", s->socket);
 	log_info("the key of the API (X-API-Key) is in '%s'", key_file);
 }
 
@@ -169,6 +170,16 @@ static void jobs_idle(struct jobs *js)
 	/* What was answered goes out in this turn of the loop. */
 	if (s->draining)
 		loop_arm(&s->loop, &s->drain, loop_now());
+}
+
+/* In a job: who starts a session writes the maps of its user namespace, and in /proc what cannot be
+ * dumped is root's. The key of the API is of no use there, and does not stay. */
+static void job_begun(struct jobs *js)
+{
+	const struct server *s = container_of(js, struct server, jobs);
+
+	explicit_bzero(s->key, strlen(s->key));
+	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* without it the start says what is missing */
 }
 
 /* Nothing new is begun; what is under way is waited for. Sessions live on. */
@@ -279,6 +290,7 @@ static int set_up(struct server *s, char **key_file, struct err *e)
 	jobs_init(&s->jobs, &s->loop, JOBS_MAX);
 	jobs_init(&s->calls, &s->loop, CALLS_MAX);
 	s->jobs.idle = jobs_idle;
+	s->jobs.begun = job_begun;
 	s->conns = (struct conns) { .server = s,
 				    .loop = &s->loop,
 				    .key = s->key,
@@ -313,8 +325,10 @@ static int live(struct server *s, struct err *e)
 /* What the kernel takes back by itself is left to it. */
 static void clear(struct server *s)
 {
-	if (s->config && s->config->socket)
-		(void)unlink(s->config->socket); /* a left-over one is replaced anyway */
+	/* Our own alone: one of another daemon's may be why we end. A left-over one is replaced anyway. */
+	if (s->socket)
+		(void)unlink(s->socket);
+	free(s->socket);
 	config_free(s->config);
 	if (s->key)
 		explicit_bzero(s->key, strlen(s->key));

@@ -16,14 +16,14 @@
 struct server {
 	struct config *config;
 	char *state_path;
-	int state; /* fd of the state directory */
-	char *key; /* of this API */
+	int state;    /* fd of the state directory */
+	char *key;    /* of this API */
+	char *socket; /* of the Unix domain that it listens at; NULL: none */
 	struct loop loop;
 	struct conns conns;
 	struct jobs jobs;  /* operations on sessions */
 	struct jobs calls; /* what clients wait for of a session itself, for as long as they like */
 	struct runtime *runtimes; /* newest first */
-	unsigned n_runtimes, n_failed;
 	struct metrics metrics;
 	struct event_stream *events;
 	unsigned n_events;

@@ -2,11 +2,11 @@
 /* start_body.c - see start_body.h. */
 #include "api/start_body.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/str.h"
+#include "plan/plan.h"
 #include "plan/strv.h"
 
 struct key {
@@ -41,28 +41,16 @@ static int take_image(const struct json *v, struct start_body *b, struct err *e)
 	return *b->image ? 0 : json_error(v, NULL, e, "must not be empty");
 }
 
-bool start_name_is_good(const char *name)
-{
-	size_t n = strlen(name);
-
-	if (n < 1 || n > START_NAME_MAX || !isalnum((unsigned char)name[0]))
-		return false;
-	for (const char *c = name; *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("._-", *c))
-			return false;
-	return true;
-}
-
 static int take_session_id(const struct json *v, struct start_body *b, struct err *e)
 {
 	if (copy(v, START_BODY_MAX, &b->session_id, e) < 0)
 		return -e->code;
-	if (start_name_is_good(b->session_id))
+	if (request_name_ok(b->session_id))
 		return 0;
-	return json_error(
-		v, NULL, e,
-		"must be 1 to %d letters, digits, '.', '_' or '-', the first a letter or digit",
-		START_NAME_MAX);
+	return json_error(v, NULL, e,
+			  "must be 1 to %u letters, digits, '.', '_' or '-', the first of them no "
+			  "'-', and not look like a runtime_id",
+			  REQUEST_NAME_MAX);
 }
 
 static int take_command(const struct json *v, struct start_body *b, struct err *e)

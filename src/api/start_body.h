@@ -14,7 +14,6 @@
 
 enum start_body_limits {
 	START_BODY_MAX = 1 << 20,
-	START_NAME_MAX = 64, /* of a session_id */
 	START_IMAGE_MAX = 512,
 	START_VARIABLES_MAX = 1024,
 	START_FACTOR_MAX = 64,
@@ -34,7 +33,3 @@ struct start_body {
 /* -EINVAL with *e naming key and line. `b` is to be cleared in both cases. */
 must_check int start_body_parse(const char *text, size_t len, struct start_body *b, struct err *e);
 void start_body_clear(struct start_body *b);
-
-/* May this be the name of a session? Letters, digits, '.', '_' and '-', beginning with a letter or
- * digit. */
-bool start_name_is_good(const char *name);
