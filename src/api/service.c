@@ -51,10 +51,11 @@ static void quote(struct buf *out, const char *word)
 }
 
 /* One compound command, as the executor wants it. A second order finds that it runs, or that it has
- * ended; then it is started once more. */
+ * ended; then it is started once more. The action's terminal goes with its shell, and whatever shares
+ * it is told so by a hang-up, which must be ignored before there is anything to hear it. */
 static void command_of(const struct label *l, struct buf *out)
 {
-	buf_puts(out, "{ test ! -e " PLACE "/status || rm -rf " PLACE "; mkdir " PLACE
+	buf_puts(out, "{ trap '' HUP; test ! -e " PLACE "/status || rm -rf " PLACE "; mkdir " PLACE
 		      " 2>/dev/null || exit 0; ");
 	if (l->directory) {
 		buf_puts(out, "mkdir -p ");
