@@ -2,74 +2,30 @@
 # SPDX-License-Identifier: MIT
 """Drive the published RemoteRuntime class, unmodified, through every operation it has.
 
-    v0_scenario.py CONTROL_PLANE_URL KEY USER      `ok NAME` or `not ok NAME: why`, a line an operation
+    v0_scenario.py API_URL KEY USER      `ok NAME` or `not ok NAME: why`, a line an operation
 
-Runs where `openhands-ai` is installed; see tests/clients/run.
+It is configured by config.toml and the environment alone. Runs where `openhands-ai` is installed; see
+tests/clients/run.
 """
 import asyncio
-import logging
 import os
 import sys
 import tempfile
-import traceback
 import zipfile
 
-os.environ.setdefault("LOG_LEVEL", "ERROR")
+from scenario import check, failed, leave
+from v0_runtime import make_runtime, run
 
-from openhands.core.config import MCPConfig, OpenHandsConfig, SandboxConfig  # noqa: E402
-from openhands.core.config.mcp_config import MCPStdioServerConfig  # noqa: E402
-from openhands.events import EventStream  # noqa: E402
-from openhands.events.action import (  # noqa: E402
-    BrowseInteractiveAction, BrowseURLAction, CmdRunAction, FileEditAction, FileReadAction, FileWriteAction,
-    IPythonRunCellAction,
+from openhands.events.action import (
+    BrowseInteractiveAction, BrowseURLAction, FileEditAction, FileReadAction, FileWriteAction, IPythonRunCellAction,
 )
-from openhands.events.event import FileEditSource, FileReadSource  # noqa: E402
-from openhands.events.observation import (  # noqa: E402
+from openhands.events.event import FileReadSource
+from openhands.events.observation import (
     CmdOutputObservation, ErrorObservation, FileEditObservation, FileReadObservation, FileWriteObservation,
     IPythonRunCellObservation,
 )
-from openhands.llm.llm_registry import LLMRegistry  # noqa: E402
-from openhands.runtime.impl.remote.remote_runtime import RemoteRuntime  # noqa: E402
-from openhands.runtime.plugins import AgentSkillsRequirement, JupyterRequirement  # noqa: E402
-from openhands.storage import get_file_store  # noqa: E402
 
 URL, KEY, USER = sys.argv[1:4]
-results = {"failed": 0}
-
-
-def check(name):
-    """Run the function at once, and say how it went."""
-
-    def now(function):
-        try:
-            function()
-            print(f"ok {name}", flush=True)
-        except Exception as e:  # noqa: BLE001 - whatever the client raises is the result
-            results["failed"] += 1
-            where = traceback.extract_tb(e.__traceback__)[-1]
-            text = str(e).replace("\n", " ")[:300]
-            print(f"not ok {name}: {type(e).__name__} in {where.name}:{where.lineno}: {text}", flush=True)
-        return function
-
-    return now
-
-
-def make_runtime():
-    sandbox = SandboxConfig(api_key=KEY, remote_runtime_api_url=URL, runtime_container_image="any", timeout=60,
-                            runtime_startup_env_vars={"STARTUP": "1"})
-    config = OpenHandsConfig(run_as_openhands=USER == "openhands", runtime="remote", enable_browser=False, sandbox=sandbox,
-                             mcp=MCPConfig(stdio_servers=[MCPStdioServerConfig(name="a", command="true")]))
-    store = get_file_store("local", tempfile.mkdtemp())
-    return RemoteRuntime(config, EventStream("scenario-" + USER, store), LLMRegistry(config), sid="scenario-" + USER,
-                         plugins=[AgentSkillsRequirement(), JupyterRequirement()], env_vars={"GIVEN": "a \"b\" c"},
-                         headless_mode=True)
-
-
-def run(runtime, command, timeout=None, **args):
-    action = CmdRunAction(command=command, **args)
-    if timeout:
-        action.set_hard_timeout(timeout)
-    return runtime.run_action(action)
 
 
 def the(observation, kind):
@@ -205,15 +161,14 @@ def the_rest(runtime):
 
 
 def main():
-    logging.disable(logging.CRITICAL)
-    runtime = make_runtime()
+    runtime = make_runtime(URL, KEY, "scenario-" + USER, run_as_openhands=USER == "openhands")
 
     @check("connect")
     def _():
         asyncio.run(runtime.connect())
 
-    if results["failed"]:
-        return 1
+    if failed:
+        return
     for part in shell, files, copies, the_rest:
         part(runtime)
 
@@ -221,10 +176,7 @@ def main():
     def _():
         runtime.close()
 
-    return 1 if results["failed"] else 0
-
 
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    os._exit(code)  # the client's own threads do not end by themselves
+    main()
+    leave()
