@@ -93,6 +93,16 @@ def pauses(clients):
         seen = run(clients[1], "cat work; test -d /proc/$(cat sleeper) && echo and its processes")
         assert seen.content.splitlines() == ["mine", "and its processes"], seen
 
+    # Not by an action: the client holds its lock of one action at a time while it resumes, and waits for
+    # that lock itself when it then sets the variables anew.
+    @check("resume_after_503")
+    def _():
+        assert api(f"/v1/sessions/{first.runtime_id}/pause", {"to_disk": True})[0] == 200
+        assert status() == "paused", status()
+        assert "work" in clients[1].list_files() and status() == "running"
+        seen = run(clients[1], "cat work; test -d /proc/$(cat sleeper) || echo without its processes; echo $GIVEN")
+        assert seen.content.splitlines() == ["mine", "without its processes", 'a "b" c'], seen
+
     @check("attach_to_what_was_paused_to_disk")
     def _():
         assert api(f"/v1/sessions/{first.runtime_id}/pause", {"to_disk": True})[0] == 200
