@@ -289,7 +289,7 @@ static int add_host(struct server *s, const char *name, uint16_t port, struct er
 static int hosts_of(struct server *s, int fd, struct err *e)
 {
 	char text[INET6_ADDRSTRLEN];
-	union address a;
+	union address a = { 0 };
 	socklen_t len = sizeof(a);
 	uint16_t port;
 

@@ -379,12 +379,14 @@ int config_parse(const char *text, size_t len, const char *where, struct config 
 		 struct err *e)
 {
 	autojson struct json_doc *doc = NULL;
-	struct config *c;
+	struct config *c = NULL;
+	int result;
 
 	if (json_parse(text, len, &JSON_LIMITS_DEFAULT, &doc, e) < 0)
 		return err_wrap(e, "%s", where);
-	if (config_new(&c, e) < 0)
-		return -e->code;
+	result = config_new(&c, e);
+	if (result < 0)
+		return result;
 	if (json_fields(json_root(doc), config_fields, ARRAY_LEN(config_fields), c, NULL, e) < 0) {
 		config_free(c);
 		return err_wrap(e, "%s", where);
@@ -397,19 +399,21 @@ int config_load(const char *path, struct config **out, struct err *e)
 {
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	autobuf struct buf text = { 0 };
+	struct config *c = NULL;
 
 	if (fd < 0)
 		return err_errno(e, "open '%s'", path);
 	if (io_read_all(fd, CONFIG_BYTES_MAX, &text, e) < 0)
 		return err_wrap(e, "'%s'", path);
-	if (config_parse(buf_str(&text), text.len, path, out, e) < 0)
+	if (config_parse(buf_str(&text), text.len, path, &c, e) < 0)
+		return err_wrap(e, "configuration");
+	c->path = str_dup(path, e);
+	if (!c->path) {
+		config_free(c);
 		return -e->code;
-	(*out)->path = str_dup(path, e);
-	if ((*out)->path)
-		return 0;
-	config_free(*out);
-	*out = NULL;
-	return -e->code;
+	}
+	*out = c;
+	return 0;
 }
 
 void config_free(struct config *c)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* json_fields.c - a tree of JSON into a struct, by a table; see json.h. */
+#define OHS_JSON_DEFINITIONS
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

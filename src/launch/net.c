@@ -3,13 +3,13 @@
 #include "launch/net.h"
 
 #include <arpa/inet.h>
+#include <limits.h>
 #include <linux/if_bridge.h>
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <net/if.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/socket.h>
 

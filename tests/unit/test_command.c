@@ -136,8 +136,8 @@ static void line_of_the_published_client_is_honoured(void **state)
 static void line_as_one_text_means_the_same(void **state)
 {
 	struct start_command c = parsed("\"" PREFIX
-				  " 3000 --working-dir='/a b' --plugins vscode --username=me "
-				  "--browsergym-eval-env x y\"");
+					" 3000 --working-dir='/a b' --plugins vscode --username=me "
+					"--browsergym-eval-env x y\"");
 
 	(void)state;
 	assert_int_equal(c.kind, COMMAND_EXECUTOR);
