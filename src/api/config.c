@@ -405,7 +405,7 @@ int config_load(const char *path, struct config **out, struct err *e)
 		return err_errno(e, "open '%s'", path);
 	if (io_read_all(fd, CONFIG_BYTES_MAX, &text, e) < 0)
 		return err_wrap(e, "'%s'", path);
-	if (config_parse(buf_str(&text), text.len, path, &c, e) < 0)
+	if (config_parse(buf_str(&text), text.len, path, &c, e) < 0 || !c)
 		return err_wrap(e, "configuration");
 	c->path = str_dup(path, e);
 	if (!c->path) {

@@ -55,7 +55,10 @@ static void drop(struct conns **held)
 
 void held_take(struct runtime *r)
 {
-	if (!r->held)
+	/* A resume that failed has left it shut. */
+	if (r->held)
+		conns_open(r->held);
+	else
 		r->held = listen_at(r, r->port);
 	if (!r->held_program && r->url_port != r->port)
 		r->held_program = listen_at(r, r->url_port);
