@@ -384,8 +384,9 @@ void native_files(struct server *s, struct conn *c)
 		conn_reply_detail(c, 409, "the session does not run");
 		return;
 	}
-	buf_printf(&line, "location: http://%s:%u%s", s->config->advertise, r->port,
-		   http_text_is(q->method, "GET") ? "/download_files" : "/upload_file");
+	buf_puts(&line, "location: ");
+	runtime_url(r, r->port, &line);
+	buf_puts(&line, http_text_is(q->method, "GET") ? "/download_files" : "/upload_file");
 	if (q->query.len)
 		buf_printf(&line, "?%.*s", (int)q->query.len, q->query.at);
 	buf_puts(&line, "\r\n");

@@ -196,6 +196,9 @@ static int surroundings(struct order *o, struct err *e)
 		{ "OH_BASH_EVENTS_DIR", WORKSPACE "/bash_events" },
 		{ "OH_LEASE_TTL_SECONDS",
 		  "0" }, /* it may be frozen for longer than a lease lasts */
+		/* Else it asks the network at its start and waits for the answer, and two of its threads
+		 * may wait for each other for ever. */
+		{ "LITELLM_LOCAL_MODEL_COST_MAP", "True" },
 	};
 	static const char *const keys[] = { "OH_SESSION_API_KEYS_0", "SESSION_API_KEY" };
 	char key[65];
@@ -214,12 +217,7 @@ static int surroundings(struct order *o, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(variables); i++)
 		if (variable(&o->request, variables[i].name, variables[i].value, e) < 0)
 			return -e->code;
-	if (variable(&o->request, "OH_SECRET_KEY", key, e) < 0)
-		return -e->code;
-	/* Else it asks the network at its start, and waits for the answer. */
-	return o->request.net == NET_NAT
-		       ? 0
-		       : variable(&o->request, "LITELLM_LOCAL_MODEL_COST_MAP", "True", e);
+	return variable(&o->request, "OH_SECRET_KEY", key, e);
 }
 
 static int own_program(const struct start_command *c, struct order *o, struct err *e)
@@ -294,6 +292,11 @@ static int label(struct order *o, const struct session_template *t, const struct
 	return o->request.label ? 0 : -e->code;
 }
 
+bool order_knows(const struct config *c, const char *image)
+{
+	return !c->only_templates || config_template(c, image) || str_starts(image, WORKTREE);
+}
+
 int order_make(const struct config *c, const struct start_body *b, const char *name,
 	       struct order *o, struct err *e)
 {
@@ -301,7 +304,7 @@ int order_make(const struct config *c, const struct start_body *b, const char *n
 	struct request *q = &o->request;
 
 	*o = (struct order) { .request = { .net = t ? t->net : -1, .persists = true } };
-	if (!t && c->only_templates && !str_starts(b->image, WORKTREE))
+	if (!order_knows(c, b->image))
 		return err_code(e, ENOENT,
 				"no template fits the image '%.200s', and the configuration "
 				"allows no other",

@@ -16,6 +16,9 @@ struct order {
 	struct label label;
 };
 
+/* May a session be started for this image? */
+bool order_knows(const struct config *c, const char *image);
+
 /* Looks at directories that the client or the template names; changes nothing. -EACCES for one that
  * clients may not name, -ENOENT for an image that no template fits. `o` is to be cleared in both
  * cases. */

@@ -8,6 +8,7 @@
 
 #include "api/native.h"
 #include "api/operation.h"
+#include "api/order.h"
 #include "api/reply.h"
 #include "api/runtimes.h"
 #include "base/fs.h"
@@ -223,7 +224,7 @@ static void get_image(struct server *s, struct conn *c, const char *body, size_t
 		conn_reply_detail(c, 422, "'image' is missing");
 		return;
 	}
-	exists = !s->config->only_templates || config_template(s->config, buf_str(&image));
+	exists = order_knows(s->config, buf_str(&image));
 	jo_object(&o, NULL);
 	jo_bool(&o, "exists", exists);
 	if (exists) {

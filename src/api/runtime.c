@@ -183,11 +183,18 @@ int runtime_follow(struct runtime *r, const struct record *record, bool alive, s
 
 /* --- as clients are shown it ----------------------------------------------------------------- */
 
-/* "http://{host}:{port}", or the operator's own pattern. */
+/* The operator's own pattern. Where that tells sessions by their ids alone, it leads to one port. */
+static const char *pattern(const struct runtime *r, uint16_t port)
+{
+	const char *own = r->server->config->url;
+
+	return own && (port == r->url_port || strstr(own, "{port}")) ? own : "http://{host}:{port}";
+}
+
 void runtime_url(const struct runtime *r, uint16_t port, struct buf *out)
 {
 	const struct config *c = r->server->config;
-	const char *at = c->url ? c->url : "http://{host}:{port}";
+	const char *at = pattern(r, port);
 
 	while (*at) {
 		if (str_starts(at, "{host}")) {
@@ -224,7 +231,7 @@ static void work_hosts(struct json_out *o, const struct runtime *r)
 
 		if (r->ports[i].host == r->url_port)
 			continue;
-		buf_printf(&url, "http://%s:%u", r->server->config->advertise, r->ports[i].host);
+		runtime_url(r, r->ports[i].host, &url);
 		jo_u64(o, buf_str(&url), r->ports[i].inside);
 	}
 	jo_end_object(o);

@@ -201,6 +201,35 @@ static void the_native_session_is_as_described(void **state)
 	compare_all(at(json_root(*state), "#/components/schemas/Session"), native_json);
 }
 
+/* --- URLs ------------------------------------------------------------------------------------ */
+
+static void assert_url(const struct runtime *r, uint16_t port, const char *text)
+{
+	autobuf struct buf url = { 0 };
+
+	runtime_url(r, port, &url);
+	assert_string_equal(buf_str(&url), text);
+}
+
+static void urls_are_of_the_operators_pattern(void **state)
+{
+	struct server s = { 0 };
+	struct runtime r = { .server = &s, .id = "0123456789ab", .url_port = 4000 };
+	struct err e = { 0 };
+
+	(void)state;
+	assert_ok(config_new(&s.config, &e));
+	assert_url(&r, 4001, "http://localhost:4001");
+	s.config->url = strdup("https://{port}-{runtime_id}.example");
+	assert_url(&r, 4000, "https://4000-0123456789ab.example");
+	assert_url(&r, 4001, "https://4001-0123456789ab.example");
+	free(s.config->url);
+	s.config->url = strdup("https://{host}/{runtime_id}");
+	assert_url(&r, 4000, "https://localhost/0123456789ab");
+	assert_url(&r, 4001, "http://localhost:4001"); /* no id tells two ports apart */
+	config_free(s.config);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +238,7 @@ int main(void)
 		cmocka_unit_test(every_reference_leads_somewhere),
 		cmocka_unit_test(the_runtime_object_is_as_described),
 		cmocka_unit_test(the_native_session_is_as_described),
+		cmocka_unit_test(urls_are_of_the_operators_pattern),
 	};
 
 	return cmocka_run_group_tests(tests, load, unload);

@@ -263,6 +263,19 @@ static void program_that_is_there_gets_a_key_and_a_port_of_its_own(void **state)
 	order_clear(&other);
 }
 
+/* What it would wait for there would be the network. */
+static void agent_server_asks_no_network_at_its_start(void **state)
+{
+	struct order o;
+	struct err e = { 0 };
+
+	assert_ok(make(*state,
+		       "{\"templates\": [{\"name\": \"t\", \"image\": \"*\", \"net\": \"nat\"}]}",
+		       "{\"image\":\"i\",\"command\":[\"sh\"]}", &o, &e));
+	assert_string_equal(strv_env_get(o.request.env, "LITELLM_LOCAL_MODEL_COST_MAP"), "True");
+	order_clear(&o);
+}
+
 static void program_that_is_nowhere_leaves_the_native_executor(void **state)
 {
 	static const char *const commands[] = { "/usr/local/bin/openhands-agent-server-x --port 1",
@@ -294,6 +307,7 @@ int main(void)
 		places_test(image_of_no_template_is_refused_where_only_those_may_be),
 		places_test(first_generations_line_is_honoured),
 		places_test(program_that_is_there_gets_a_key_and_a_port_of_its_own),
+		places_test(agent_server_asks_no_network_at_its_start),
 		places_test(program_that_is_nowhere_leaves_the_native_executor),
 	};
 
