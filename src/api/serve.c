@@ -163,13 +163,26 @@ static void end_now(struct timer *timer)
 	s->over = true;
 }
 
+static unsigned at_work(const struct server *s)
+{
+	return s->jobs.running + s->calls.running;
+}
+
+static void end_if_drained(struct server *s)
+{
+	/* What was answered goes out in this turn of the loop. */
+	if (s->draining && !at_work(s))
+		loop_arm(&s->loop, &s->drain, loop_now());
+}
+
 static void jobs_idle(struct jobs *js)
 {
-	struct server *s = container_of(js, struct server, jobs);
+	end_if_drained(container_of(js, struct server, jobs));
+}
 
-	/* What was answered goes out in this turn of the loop. */
-	if (s->draining)
-		loop_arm(&s->loop, &s->drain, loop_now());
+static void calls_idle(struct jobs *js)
+{
+	end_if_drained(container_of(js, struct server, calls));
 }
 
 /* In a job: who starts a session writes the maps of its user namespace, and in /proc what cannot be
@@ -190,10 +203,10 @@ static void drain(struct server *s)
 		return;
 	}
 	notify_manager("STOPPING=1");
-	log_info("ending: %u at work are waited for; sessions live on", s->jobs.running);
+	log_info("ending: %u at work are waited for; sessions live on", at_work(s));
 	s->draining = true;
 	events_close(s);
-	loop_arm(&s->loop, &s->drain, loop_now() + (s->jobs.running ? s->config->drain_ms : 0));
+	loop_arm(&s->loop, &s->drain, loop_now() + (at_work(s) ? s->config->drain_ms : 0));
 }
 
 static void reload(struct server *s)
@@ -290,6 +303,7 @@ static int set_up(struct server *s, char **key_file, struct err *e)
 	jobs_init(&s->jobs, &s->loop, JOBS_MAX);
 	jobs_init(&s->calls, &s->loop, CALLS_MAX);
 	s->jobs.idle = jobs_idle;
+	s->calls.idle = calls_idle;
 	s->jobs.begun = job_begun;
 	s->conns = (struct conns) { .server = s,
 				    .loop = &s->loop,

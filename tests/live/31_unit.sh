@@ -116,3 +116,33 @@ test_the_daemon_is_a_service_as_managers_expect_one() {
 	daemon_says STOPPING=1
 	wait
 }
+
+# What is asked of a session is not an operation on it, and is waited for all the same.
+test_a_command_is_answered_before_the_daemon_ends() {
+	local port pid session key asking
+
+	as_me "$OHS_BUILD/tests/live/manager" 60000 "$STAGE/bin/ohsandbox" serve >"$T/told" 2>"$T/log" &
+	wait_until 10 daemon_says READY=1
+	port=$(sed -n 's/^port //p' "$T/told") pid=$(sed -n 's/^pid //p' "$T/told")
+	key=X-API-Key:\ $(as_me cat "$OHS_STATE_DIR/serve.key")
+	session=$(curl -s -m 60 -H "$key" -d '{"image": "any", "session_id": "asked"}' "http://localhost:$port/start")
+	curl -s -m 60 -H "$key" -d '{"command": "touch /tmp/begun; until [ -e /tmp/go ]; do sleep 0.05; done; echo gone"}' \
+		"http://localhost:$port/v1/sessions/asked/exec" >"$T/answer" &
+	asking=$!
+	wait_until 10 session_has /tmp/begun
+	kill -TERM "$pid"
+	wait_until 10 daemon_says STOPPING=1
+	: >"$T/go"
+	curl -s -m 10 -o "$T/sent" -H "X-Session-API-Key: $(json "$session" .session_api_key)" -F "file=@$T/go" \
+		"$(json "$session" .url)/upload_file?destination=/tmp"
+	wait "$asking"
+	assert_eq '{"exit_code":0,"output":"gone"}' "$(cat "$T/answer")"
+	wait_until 10 daemon_says "status 0"
+	wait
+	ohs stop asked
+}
+
+session_has() { # PATH
+	curl -s -m 10 -H "X-Session-API-Key: $(json "$session" .session_api_key)" -d "{\"path\": \"$(dirname "$1")\"}" \
+		"$(json "$session" .url)/list_files" | grep -q "\"$(basename "$1")\""
+}
