@@ -144,27 +144,31 @@ static void finish(struct job *j)
 		js->idle(js);
 }
 
-/* Take what is there. At its end the pipe is closed: a hang-up cannot be left unheard. */
-static void drain(struct job *j)
+/* Take a piece. At its end the pipe is closed: a hang-up cannot be left unheard. Returns whether there
+ * may be more. */
+static bool take_piece(struct job *j)
 {
 	char piece[65536];
-	ssize_t n;
+	ssize_t n = j->from.fd < 0 ? 0 : read(j->from.fd, piece, sizeof(piece));
 
-	while (j->from.fd >= 0 && (n = read(j->from.fd, piece, sizeof(piece))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return;
+	if (n > 0)
 		buf_add(&j->output, piece, (size_t)n);
-	}
+	if (n != 0)
+		return n > 0 || errno == EINTR;
 	loop_remove(j->all->loop, &j->from);
 	drop_fd(&j->from.fd);
+	return false;
 }
 
+/* One piece a turn: others wait, and one that says more than anybody keeps could go on for ever. */
 static void from_ready(struct source *source, uint32_t events)
 {
+	struct job *j = container_of(source, struct job, from);
+
 	(void)events;
-	drain(container_of(source, struct job, from));
+	(void)take_piece(j); /* what is left is told again */
+	if (j->output.failed)
+		job_cancel(j);
 }
 
 static void end_ready(struct source *source, uint32_t events)
@@ -175,7 +179,9 @@ static void end_ready(struct source *source, uint32_t events)
 	(void)events;
 	if (waitpid(j->pid, &status, WNOHANG) == 0)
 		return;
-	drain(j);
+	j->pid = 0; /* it may be another's from now on */
+	while (take_piece(j))
+		;
 	if (!j->result->done || status != 0)
 		(void)err_code(&j->result->error, EIO,
 			       WIFSIGNALED(status) ? "the process that was at it died of signal %d"
@@ -212,14 +218,17 @@ static int launch(struct job *j, struct err *e)
 	if (fcntl(out, F_SETFL, O_WRONLY) < 0)
 		return err_errno(e, "job: pipe");
 	j->pid = fork();
-	if (j->pid < 0)
+	if (j->pid < 0) {
+		j->pid = 0; /* to kill -1 is to kill everybody */
 		return err_errno(e, "job: fork");
+	}
 	if (j->pid == 0)
 		child(j, out);
 	if (watch(j, e) == 0)
 		return 0;
 	(void)kill(j->pid, SIGKILL); /* nobody could hear of its end */
 	(void)waitpid(j->pid, NULL, 0);
+	j->pid = 0;
 	return -e->code;
 }
 

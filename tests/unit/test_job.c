@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "base/auto.h"
@@ -51,6 +52,7 @@ static void note(struct job *j)
 {
 	struct outcome *o = j->arg;
 
+	assert_int_equal(j->pid, 0); /* nobody ends what may be another's by now */
 	o->error = j->result->error;
 	if (!o->done++)
 		o->first = o->error;
@@ -199,6 +201,51 @@ static void cancelled_job_ends_and_one_that_waits_is_never_begun(void **state)
 	assert_string_equal(o->output, "");
 }
 
+static int say_for_ever(struct job *j, int out, const int *fds, struct err *e)
+{
+	static const char piece[65536];
+
+	(void)j;
+	(void)fds;
+	while (io_write_all(out, piece, sizeof(piece), e) == 0)
+		;
+	return -e->code;
+}
+
+static void one_that_says_more_than_is_kept_is_ended(void **state)
+{
+	struct outcome *o = *state;
+	struct job *endless = job_of(o, say_for_ever);
+
+	endless->output.limit = 1 << 20;
+	job_start(&o->jobs, endless);
+	until(o, 1);
+	assert_string_equal(o->error.text, "the process that was at it died of signal 15");
+	assert_true(o->length <= 1 << 20);
+}
+
+static void what_could_not_be_begun_is_no_process_to_cancel(void **state)
+{
+	struct outcome *o = *state;
+	struct job *j = job_of(o, wait_for_ever);
+	struct rlimit was, few;
+	int next = dup(STDIN_FILENO);
+
+	assert_true(next >= 0);
+	(void)close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	few = was;
+	few.rlim_cur = (rlim_t)next + 2; /* its pipe, and nothing that tells of its end */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	job_start(&o->jobs, j);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	assert_int_equal(j->pid, 0);
+	assert_int_equal(j->result->error.code, EMFILE);
+	job_cancel(j);
+	until(o, 1);
+	assert_int_equal(o->error.code, ECANCELED);
+}
+
 static void hundreds_at_once_are_done_a_few_at_a_time(void **state)
 {
 	struct outcome *o = *state;
@@ -291,6 +338,8 @@ int main(void)
 		outcome_test(error_of_a_job_is_its_own),
 		outcome_test(death_is_told_with_its_signal_or_status),
 		outcome_test(cancelled_job_ends_and_one_that_waits_is_never_begun),
+		outcome_test(one_that_says_more_than_is_kept_is_ended),
+		outcome_test(what_could_not_be_begun_is_no_process_to_cancel),
 		outcome_test(hundreds_at_once_are_done_a_few_at_a_time),
 		outcome_test(nothing_of_the_daemons_is_open_in_a_job),
 		outcome_test(signals_have_their_course_in_a_job),
