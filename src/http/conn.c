@@ -172,12 +172,15 @@ static void conn_ready(struct source *source, uint32_t events)
 }
 
 /* Since when nothing of a request has come, or no whole head, which comes in one piece from anybody
- * who means it. Whoever has asked stays. */
+ * who means it; or nothing but a body that nobody wants, or the end of what was refused: who has no
+ * key could hold all places so. Whoever has asked stays. */
 static uint64_t waits_since(const struct conn *c)
 {
-	if (c->state != CONN_HEAD)
-		return UINT64_MAX;
-	return c->deadline_ms - (c->in_len ? CONN_HEAD_MS : CONN_IDLE_MS);
+	if (c->state == CONN_HEAD)
+		return c->deadline_ms - (c->in_len ? CONN_HEAD_MS : CONN_IDLE_MS);
+	if (c->state == CONN_BODY && c->discard && !c->to)
+		return c->deadline_ms - CONN_MOVE_MS;
+	return c->state == CONN_LINGER ? c->deadline_ms - CONN_LINGER_MS : UINT64_MAX;
 }
 
 /* The one that is waited for longest makes room, among those of a listener that has too many. */
@@ -312,7 +315,11 @@ int conns_listen(struct conns *cs, int fd, unsigned max, struct err *e)
 	l->source = (struct source) { .fd = fd,
 				      .events = cs->closed ? 0 : EPOLLIN,
 				      .ready = listener_ready };
-	cs->listeners[cs->n_listeners++] = &l->source;
 	cs->sweep.fire = sweep;
-	return loop_add(cs->loop, &l->source, e);
+	if (loop_add(cs->loop, &l->source, e) < 0) {
+		free(l);
+		return -e->code;
+	}
+	cs->listeners[cs->n_listeners++] = &l->source;
+	return 0;
 }

@@ -423,6 +423,26 @@ static void who_crowds_one_listener_does_not_crowd_another(void **state)
 	(void)close(listener);
 }
 
+static void who_sends_what_nobody_wants_keeps_no_place(void **state)
+{
+	static const char head[] = "POST /none HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n";
+	struct server *s = *state;
+	int crowd[PLACES], first = s->client;
+
+	for (size_t i = 0; i < ARRAY_LEN(crowd); i++) {
+		crowd[i] = another(first);
+		assert_int_equal(send(crowd[i], head, strlen(head), 0), (ssize_t)strlen(head));
+		settle(s);
+	}
+	s->client = another(first);
+	says(s, "GET /open HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_non_null(strstr(hears(s), "200 OK"));
+	(void)close(s->client);
+	for (size_t i = 0; i < ARRAY_LEN(crowd); i++)
+		(void)close(crowd[i]);
+	s->client = first;
+}
+
 static void what_stands_for_the_star_of_a_path_is_told(void **state)
 {
 	struct server *s = *state;
@@ -701,6 +721,7 @@ int main(void)
 		conn_test(a_client_that_goes_away_is_forgotten),
 		conn_test(further_headers_go_with_a_reply),
 		conn_test(the_method_of_a_path_is_named),
+		conn_test(who_sends_what_nobody_wants_keeps_no_place),
 		conn_test(what_stands_for_the_star_of_a_path_is_told),
 		conn_test(a_streamed_reply_comes_in_chunks_and_the_next_request_follows),
 		conn_test(a_stream_for_a_client_of_1_0_ends_with_the_connection),
