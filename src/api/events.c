@@ -2,7 +2,6 @@
 /* events.c - see events.h. */
 #include "api/events.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +14,7 @@ struct event_stream {
 	struct server *server;
 	struct event_stream *next;
 	struct timer beat;
-	char id[13]; /* "": of all */
+	char *name; /* NULL: of all */
 };
 
 static void stream_free(struct event_stream *es)
@@ -27,6 +26,7 @@ static void stream_free(struct event_stream *es)
 	*at = es->next;
 	es->server->n_events--;
 	loop_disarm(&es->server->loop, &es->beat);
+	free(es->name);
 	free(es);
 }
 
@@ -44,7 +44,7 @@ static void beat(struct timer *timer)
 	(void)conn_send(&es->out, ":\n\n", 3); /* gone() says so where nobody listens */
 }
 
-void events_open(struct server *s, struct conn *c, const char *id)
+void events_open(struct server *s, struct conn *c, const char *name)
 {
 	static const struct conn_head head = { .status = 200,
 					       .type = "text/event-stream",
@@ -52,15 +52,16 @@ void events_open(struct server *s, struct conn *c, const char *id)
 					       .length = CONN_LENGTH_UNKNOWN };
 	struct event_stream *es = s->n_events < NATIVE_STREAMS_MAX ? calloc(1, sizeof(*es)) : NULL;
 
-	if (!es) {
+	if (es && name)
+		es->name = strdup(name);
+	if (!es || (name && !es->name)) {
+		free(es);
 		conn_reply_detail(c, 503, "too many listen to events already");
 		return;
 	}
 	es->server = s;
 	es->out.gone = stream_gone;
 	es->beat.fire = beat;
-	if (id)
-		(void)snprintf(es->id, sizeof(es->id), "%s", id);
 	es->next = s->events;
 	s->events = es;
 	s->n_events++;
@@ -84,7 +85,7 @@ void events_tell(const struct runtime *r)
 		return; /* the next one will be told */
 	for (es = r->server->events; es; es = next) {
 		next = es->next;
-		if (!es->id[0] || str_eq(es->id, r->id))
+		if (!es->name || str_eq(es->name, r->name))
 			(void)conn_send(&es->out, buf_str(&text), text.len);
 	}
 }

@@ -7,8 +7,8 @@
 
 struct event_stream;
 
-/* Reply with the events of all sessions, or of one by its id, from now on. */
-void events_open(struct server *s, struct conn *c, const char *id);
+/* Reply with the events of all sessions, or of one by its name, from now on. */
+void events_open(struct server *s, struct conn *c, const char *name);
 
 /* It is in another state now. */
 void events_tell(const struct runtime *r);

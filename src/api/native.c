@@ -179,7 +179,7 @@ static void call_done(struct job *j)
 	struct call *call = j->arg;
 	struct err e = j->result->error;
 
-	if (!e.code && j->output.failed)
+	if (j->output.failed) /* whatever became of it then */
 		(void)err_code(&e, EFBIG, "the answer is larger than %d bytes", JOB_OUTPUT_MAX);
 	if (call->conn && e.code)
 		reply_error(call->conn, &e);
@@ -408,5 +408,5 @@ void native_session_events(struct server *s, struct conn *c, const char *body, s
 	(void)body;
 	(void)len;
 	if (r)
-		events_open(s, c, r->id);
+		events_open(s, c, r->name); /* its id comes with its record, and changes with it */
 }

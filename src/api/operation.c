@@ -23,10 +23,11 @@ struct operation {
 	struct runtime *runtime;
 	enum operation_kind kind;
 	struct start_body *body; /* of a start */
-	struct job *job;
+	struct job *job; /* while it is at work */
 	struct waiter *waiters;
 	struct timer late;
 	bool is_gone; /* the session is no more */
+	bool is_cancelled;
 };
 
 static const char *const names[] = {
@@ -125,7 +126,8 @@ static void settle(struct operation *o, struct err *e)
 		o->is_gone = o->kind == OPERATION_STOP;
 		if (o->is_gone)
 			e->code = 0;
-		runtime_set(r, RUNTIME_FAILED, e->code ? e->text : "it was stopped");
+		if (r->state != RUNTIME_FAILED) /* else it is known why already */
+			runtime_set(r, RUNTIME_FAILED, e->code ? e->text : "it was stopped");
 	} else if (gone.code) {
 		log_error("%s", gone.text);
 	}
@@ -139,6 +141,9 @@ static void finish(struct operation *o, struct err *e)
 	bool is_gone, has_ended;
 
 	settle(o, e);
+	/* Who hears an answer may have asked for the next thing already: that is begun in here, and there
+	 * is nothing of this one to be cancelled any more. */
+	o->job = NULL;
 	answer_all(o, e);
 	r->first = o->next;
 	if (!r->first)
@@ -164,6 +169,8 @@ static void job_done(struct job *j)
 	metrics_operation(&r->server->metrics, o->kind, j->result->wall_us, e.code);
 	if (j->result->id[0])
 		memcpy(r->id, j->result->id, sizeof(r->id));
+	if (e.code && o->is_cancelled)
+		(void)err_code(&e, ECANCELED, "it was stopped meanwhile");
 	log_operation(r, names[o->kind], j->result->wall_us, &e);
 	finish(o, &e);
 }
@@ -232,6 +239,15 @@ static void begin_next(struct runtime *r)
 	finish(o, &e);
 }
 
+/* Nobody wants what is still on its way. */
+static void cancel(struct operation *o)
+{
+	if (!o || !o->job || o->kind > OPERATION_RESUME)
+		return;
+	o->is_cancelled = true;
+	job_cancel(o->job);
+}
+
 static unsigned queue_length(const struct runtime *r)
 {
 	unsigned n = 0;
@@ -258,9 +274,8 @@ void operate(struct runtime *r, enum operation_kind kind, struct start_body *bod
 	o->kind = kind;
 	o->body = body;
 	add_waiter(o, c, answer);
-	/* Nobody wants what is still on its way. */
-	if (kind == OPERATION_STOP && r->busy && r->first->kind <= OPERATION_RESUME)
-		job_cancel(r->first->job);
+	if (kind == OPERATION_STOP)
+		cancel(r->first);
 	*r->last = o;
 	r->last = &o->next;
 	if (!r->busy)

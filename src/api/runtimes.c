@@ -83,10 +83,13 @@ static int each_record(const char *id, void *arg, struct err *e)
 	if (alive < 0)
 		return alive;
 	/* It may have gone since the directory was read. */
-	if (session_open(s->state, id, false, &session, e) < 0)
-		return e->code == ENOENT ? 0 : -e->code;
-	result = take_record(s, &session->record, alive, e);
+	result = session_open(s->state, id, false, &session, e);
+	if (result == -ENOENT)
+		return 0;
+	if (result == 0)
+		result = take_record(s, &session->record, alive, e);
 	session_close(session);
+	/* One that cannot be read must not hide all others. */
 	if (result < 0) {
 		log_warn("session %s is not taken in: %s", id, e->text);
 		result = 0;
@@ -159,6 +162,9 @@ static struct runtime *take_in(struct server *s, const char *name)
 	struct err e = { 0 };
 	char id[sizeof(session->record.id)] = "";
 
+	/* The beginning of an id would be looked for among all of them. */
+	if (!session_is_named(s->state, name))
+		return NULL;
 	if (session_open(s->state, name, false, &session, &e) < 0)
 		return NULL; /* the most likely: there is none */
 	if (str_eq(session->record.id, name) ||

@@ -87,6 +87,14 @@ static int find_name(int state, const char *name, char id[SESSION_ID_DIGITS + 1]
 	return session_is_id(id, SESSION_ID_DIGITS, SESSION_ID_DIGITS);
 }
 
+bool session_is_named(int state, const char *name)
+{
+	char id[SESSION_ID_DIGITS + 1];
+
+	return session_is_id(name, SESSION_ID_DIGITS, SESSION_ID_DIGITS) ||
+	       find_name(state, name, id);
+}
+
 static int open_found(struct session *s, const char *found, bool lock, struct err *e)
 {
 	char path[64];
@@ -132,7 +140,11 @@ static int open_by_id(struct session *s, const char *id, bool lock, struct err *
 				"'%.40s' is no id of a session: 1 to %d hexadecimal digits", id,
 				SESSION_ID_DIGITS);
 	}
-	if (find_prefix(sessions, id, found, e) < 0)
+	/* A whole one needs no look at all the others. */
+	if (session_is_id(id, SESSION_ID_DIGITS, SESSION_ID_DIGITS) &&
+	    faccessat(sessions, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		memcpy(found, id, sizeof(found));
+	else if (find_prefix(sessions, id, found, e) < 0)
 		return -e->code;
 	return open_found(s, found, lock, e);
 }

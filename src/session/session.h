@@ -106,6 +106,10 @@ must_check int state_default_path(char **path, struct err *e);
  * and `created` where it is NULL, are filled in here. -EEXIST when the id is taken. */
 must_check int session_new(int state, const struct record *r, struct session **out, struct err *e);
 
+/* Is this the name of a session, or a whole id? Costs one look, however many there are; the session may
+ * be gone for all that. */
+bool session_is_named(int state, const char *name);
+
 /* Open one that exists, by its name, its id or an unambiguous prefix of that. `lock`: also take the lock, which
  * fails with -EBUSY while the session lives. */
 must_check int session_open(int state, const char *id, bool lock, struct session **out,
