@@ -290,6 +290,8 @@ static int run_exec(struct job *j, int out, const int *fds, struct err *e)
 	status = client_exchange(fd, &post, &reply, &again, e);
 	if (status < 0)
 		return status;
+	if (status == 503)
+		return err_code(e, EBUSY, "the session is about to be paused");
 	if (status != 200)
 		return err_code(e, EPROTO, "the executor answers %d", status);
 	if (show_outcome(&reply, &text, e) < 0)

@@ -14,37 +14,38 @@
 #define ADOPT_TURN_MS 20
 #define ENDING_MS 1000 /* from the end of the one to that of the other */
 
+/* Whoever has lent the listener holds it too: its end is not heard there, only by its socket to us. Nor
+ * must a caller wait who wants the session no more. */
+static bool is_heard(const struct launch *l, int fd)
+{
+	struct pollfd p[] = { { .fd = fd, .events = POLLIN },
+			      { .fd = l->ctl },
+			      { .fd = l->signals, .events = POLLIN } };
+
+	return poll(p, ARRAY_LEN(p), READY_MS) > 0 && p[0].revents;
+}
+
 /* It is ready when it answers, not when it says so: a request to the listener that the caller will
  * use waits in its queue until the server is there. */
-static int ask_alive(const struct record *r, struct err *e)
+static int ask_alive(const struct launch *l, struct err *e)
 {
 	const struct client_request alive = { .method = "GET",
 					      .path = "/alive",
 					      .timeout_ms = READY_MS };
-	autoclose int fd = client_connect(INADDR_LOOPBACK, r->host_port, READY_MS, e);
+	uint16_t port = l->session->record.host_port;
+	autoclose int fd = client_connect(INADDR_LOOPBACK, port, READY_MS, e);
 	autobuf struct buf body = { 0 };
 	bool again;
 	int status;
 
-	if (fd < 0)
-		return fd;
-	status = client_exchange(fd, &alive, &body, &again, e);
+	if (fd < 0 || client_send(fd, &alive, e) < 0)
+		return -e->code;
+	if (!is_heard(l, fd))
+		return err_code(e, ETIMEDOUT, "nothing is heard of it at port %u", port);
+	status = client_answer(fd, READY_MS, &body, &again, e);
 	if (status >= 0 && status != 200)
 		return err_code(e, EPROTO, "/alive answers %d", status);
 	return status < 0 ? status : 0;
-}
-
-/* An executor that ends closes what it listened on, and its socket to us. */
-static int wait_until_alive(struct launch *l, struct err *e)
-{
-	struct pollfd ctl = { .fd = l->ctl };
-
-	launch_leave_listeners(l);
-	if (ask_alive(&l->session->record, e) == 0)
-		return 0;
-	if (poll(&ctl, 1, ENDING_MS) > 0 && (ctl.revents & POLLHUP))
-		return supervise_no_word(e);
-	return err_wrap(e, "the session's executor");
 }
 
 /* A signal that came meanwhile says that nobody wants the session any more. */
@@ -53,6 +54,21 @@ static bool is_cancelled(const struct launch *l)
 	struct pollfd p = { .fd = l->signals, .events = POLLIN };
 
 	return poll(&p, 1, 0) > 0;
+}
+
+/* An executor that ends closes what it listened on, and its socket to us. */
+static int wait_until_alive(struct launch *l, struct err *e)
+{
+	struct pollfd ctl = { .fd = l->ctl };
+
+	launch_leave_listeners(l);
+	if (ask_alive(l, e) == 0)
+		return 0;
+	if (is_cancelled(l))
+		return err_code(e, EINTR, "interrupted");
+	if (poll(&ctl, 1, ENDING_MS) > 0 && (ctl.revents & POLLHUP))
+		return supervise_no_word(e);
+	return err_wrap(e, "the session's executor");
 }
 
 /* What the caller will be told comes last: until then a dead session is one that nobody knows of. */
