@@ -70,6 +70,21 @@ test_after_a_resume_that_failed_the_port_tells_of_the_pause_again() {
 	serve_down
 }
 
+test_who_resumes_past_the_daemon_is_told_who_has_the_port() {
+	local id url key
+
+	serve_up
+	start_session s1
+	expect 200 POST /v1/sessions/s1/pause '{"to_disk":true}'
+	run ohs resume s1
+	assert_status 1
+	assert_contains "$err" "a daemon that has paused the session keeps it"
+	expect 200 POST /resume '{"runtime_id":"s1"}'
+	assert_eq 200 "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$url/alive")"
+	expect 200 POST /stop '{"runtime_id":"s1"}'
+	serve_down
+}
+
 test_one_that_cannot_be_read_hides_no_other() {
 	local id url key dir
 
