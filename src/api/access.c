@@ -163,6 +163,13 @@ static bool is_loopback(const union address *a)
 	return IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr);
 }
 
+static bool is_any(const union address *a)
+{
+	if (a->any.sa_family == AF_INET)
+		return a->v4.sin_addr.s_addr == INADDR_ANY;
+	return IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr);
+}
+
 static int bind_to(const union address *a, socklen_t len, const char *where, struct err *e)
 {
 	autoclose int fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -305,7 +312,12 @@ static int hosts_of(struct server *s, int fd, struct err *e)
 		return err_errno(e, "a listener's address");
 	if (add_host(s, text, port, e) < 0 || add_host(s, s->config->advertise, port, e) < 0)
 		return -e->code;
-	return is_loopback(&a) ? add_host(s, "localhost", port, e) : 0;
+	if (!is_loopback(&a) && !is_any(&a))
+		return 0;
+	/* Who listens everywhere does so here. */
+	if (add_host(s, a.any.sa_family == AF_INET ? "127.0.0.1" : "::1", port, e) < 0)
+		return -e->code;
+	return add_host(s, "localhost", port, e);
 }
 
 int access_hosts(struct server *s, struct err *e)

@@ -52,6 +52,7 @@ struct job {
 
 struct jobs {
 	struct loop *loop;
+	void *owner;	       /* of whoever sets `idle` and `begun` */
 	unsigned running, max; /* at once; the others wait in order */
 	struct job *first;     /* running */
 	struct job *waiting, **last;

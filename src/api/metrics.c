@@ -97,6 +97,8 @@ void metrics_show(const struct server *s, struct buf *out)
 		   (double)(loop_now() - s->began_ms) / 1000);
 	about(out, "jobs", "gauge", "Processes at work on sessions.");
 	buf_printf(out, "ohsandbox_jobs %u\n", s->jobs.running);
+	about(out, "calls", "gauge", "Processes at what clients wait for of a session.");
+	buf_printf(out, "ohsandbox_calls %u\n", s->calls.running);
 	sessions(s, out);
 	requests(&s->metrics, out);
 	operations(&s->metrics, out);

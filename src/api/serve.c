@@ -168,28 +168,20 @@ static unsigned at_work(const struct server *s)
 	return s->jobs.running + s->calls.running;
 }
 
-static void end_if_drained(struct server *s)
+static void jobs_idle(struct jobs *js)
 {
+	struct server *s = js->owner;
+
 	/* What was answered goes out in this turn of the loop. */
 	if (s->draining && !at_work(s))
 		loop_arm(&s->loop, &s->drain, loop_now());
-}
-
-static void jobs_idle(struct jobs *js)
-{
-	end_if_drained(container_of(js, struct server, jobs));
-}
-
-static void calls_idle(struct jobs *js)
-{
-	end_if_drained(container_of(js, struct server, calls));
 }
 
 /* In a job: who starts a session writes the maps of its user namespace, and in /proc what cannot be
  * dumped is root's. The key of the API is of no use there, and does not stay. */
 static void job_begun(struct jobs *js)
 {
-	const struct server *s = container_of(js, struct server, jobs);
+	const struct server *s = js->owner;
 
 	explicit_bzero(s->key, strlen(s->key));
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* without it the start says what is missing */
@@ -302,9 +294,9 @@ static int set_up(struct server *s, char **key_file, struct err *e)
 		return -e->code;
 	jobs_init(&s->jobs, &s->loop, JOBS_MAX);
 	jobs_init(&s->calls, &s->loop, CALLS_MAX);
-	s->jobs.idle = jobs_idle;
-	s->calls.idle = calls_idle;
-	s->jobs.begun = job_begun;
+	s->jobs.owner = s->calls.owner = s;
+	s->jobs.idle = s->calls.idle = jobs_idle;
+	s->jobs.begun = s->calls.begun = job_begun;
 	s->conns = (struct conns) { .server = s,
 				    .loop = &s->loop,
 				    .key = s->key,

@@ -21,8 +21,8 @@ is() { command jq -e "$2" <<<"$1" >/dev/null || fail "'$1' is not so: $2"; }
 clean_up_after() {
 	[ "$1" -ne 0 ] || return 0
 	sed 's/^/daemon: /' "$T/serve.log"
-	kill -9 "$daemon" 2>/dev/null
-	ohs stop --all >/dev/null 2>&1
+	kill -9 "$daemon" 2>/dev/null || true
+	ohs stop --all >/dev/null 2>&1 || true
 }
 
 is_listening() {

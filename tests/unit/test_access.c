@@ -257,6 +257,25 @@ static void names_are_those_of_the_listeners_and_the_operators(void **state)
 	(void)close(fds[0]);
 }
 
+static void who_listens_everywhere_is_known_on_the_loopback(void **state)
+{
+	struct config c = { .advertise = (char *)"box" };
+	struct source source = { .fd = -1 };
+	struct server s = { .config = &c, .conns = { .n_listeners = 1 } };
+	struct err e = { 0 };
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(access_listen("0.0.0.0:0", true, fds, &e), 1);
+	source.fd = fds[0];
+	s.conns.listeners[0] = &source;
+	assert_ok(access_hosts(&s, &e));
+	assert_int_equal(strv_len(s.hosts), 5);
+	assert_true(str_starts(s.hosts[3], "127.0.0.1:"));
+	strv_free(s.hosts);
+	(void)close(fds[0]);
+}
+
 static void descriptors_are_inherited_by_who_is_meant_alone(void **state)
 {
 	struct err e = { 0 };
@@ -292,6 +311,7 @@ int main(void)
 		scratch_test(left_over_socket_is_replaced_and_a_used_one_is_not),
 		cmocka_unit_test(only_known_names_and_no_pages_are_let_in),
 		cmocka_unit_test(names_are_those_of_the_listeners_and_the_operators),
+		cmocka_unit_test(who_listens_everywhere_is_known_on_the_loopback),
 		cmocka_unit_test(descriptors_are_inherited_by_who_is_meant_alone),
 	};
 
