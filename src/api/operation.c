@@ -23,7 +23,7 @@ struct operation {
 	struct runtime *runtime;
 	enum operation_kind kind;
 	struct start_body *body; /* of a start */
-	struct job *job; /* while it is at work */
+	struct job *job;	 /* while it is at work */
 	struct waiter *waiters;
 	struct timer late;
 	bool is_gone; /* the session is no more */
