@@ -15,7 +15,9 @@
 
 #define WORKTREE "worktree:"
 #define REPO_VARIABLE "OHSANDBOX_REPO"
-#define WORKSPACE "/workspace"
+/* An agent server's own: kept over a pause to disk, in every root file system, and no change of the
+ * workspace's, which may be a repository. */
+#define OWN_DATA "/var/tmp/openhands"
 
 /* --- what it works on ------------------------------------------------------------------------ */
 
@@ -192,8 +194,9 @@ static int surroundings(struct order *o, struct err *e)
 	} variables[] = {
 		{ "LC_ALL", "C.UTF-8" },
 		{ "LANG", "C.UTF-8" },
-		{ "OH_CONVERSATIONS_PATH", WORKSPACE "/conversations" },
-		{ "OH_BASH_EVENTS_DIR", WORKSPACE "/bash_events" },
+		{ "OH_CONVERSATIONS_PATH", OWN_DATA "/conversations" },
+		{ "OH_BASH_EVENTS_DIR", OWN_DATA "/bash_events" },
+		{ "OH_PERSISTENCE_DIR", OWN_DATA "/settings" },
 		{ "OH_LEASE_TTL_SECONDS",
 		  "0" }, /* it may be frozen for longer than a lease lasts */
 		/* Else it asks the network at its start and waits for the answer, and two of its threads

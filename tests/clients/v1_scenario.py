@@ -5,7 +5,8 @@
     v1_scenario.py API_URL KEY IMAGE      `ok NAME` or `not ok NAME: why`, a line an operation
 
 The daemon's configuration says that IMAGE is a root file system that holds the agent server. A session has no
-network, so the scripted model runs in it, started through the workspace. See tests/clients/run.
+network, so the scripted model runs in it, started through the workspace. It works on a repository whose file
+`version` says "two". See tests/clients/run.
 """
 import json
 import logging
@@ -27,9 +28,9 @@ from scenario import check, failed, leave  # noqa: E402
 
 URL, KEY, IMAGE = sys.argv[1:4]
 SID = "workspace-of-v1"
-PROJECT = "/workspace/project"
+PROJECT = "/workspace"
 SCRIPT = [
-    ["terminal", {"command": "echo was $(cat start); pwd", "security_risk": "LOW", "summary": "look"}],
+    ["terminal", {"command": "echo was $(cat version)", "security_risk": "LOW", "summary": "look"}],
     ["file_editor", {"command": "create", "path": PROJECT + "/notes", "file_text": "by the agent\n",
                      "security_risk": "LOW", "summary": "write"}],
     ["finish", {"message": "It is done.", "summary": "end"}],
@@ -41,9 +42,15 @@ def open_workspace(**how):
                               working_dir=PROJECT, **how)
 
 
+def api(path, body=None):
+    """What the operator's own tools would ask: the status, and the answer."""
+    answer = httpx.request("GET" if body is None else "POST", URL + path, headers={"X-API-Key": KEY}, json=body)
+    return answer.status_code, answer
+
+
 def status():
-    answer = httpx.get(f"{URL}/sessions/{SID}", headers={"X-API-Key": KEY})
-    return answer.json()["status"] if answer.status_code == 200 else answer.status_code
+    code, answer = api("/sessions/" + SID)
+    return answer.json()["status"] if code == 200 else code
 
 
 def done(workspace, command, **how):
@@ -83,9 +90,11 @@ def workspace_operations(workspace):
 
     @check("git_changes")
     def _():
-        done(workspace, "rm blob; git init -q . && git config user.name n && git config user.email n@example.com &&"
-             " echo one >start && git add . && git commit -qm first && echo two >start")
-        assert [str(change.path) for change in workspace.git_changes(".")] == ["start"]
+        assert done(workspace, "rm blob; git log -1 --format=%s; cat version") == "the second\ntwo\n"
+        assert workspace.git_changes(".") == []
+        done(workspace, "echo three >version")
+        assert [str(change.path) for change in workspace.git_changes(".")] == ["version"]
+        assert workspace.git_diff("version").modified == "three"
 
 
 def start_model(workspace):
@@ -105,7 +114,8 @@ def converse(workspace):
               usage_id="agent", native_tool_calling=True)
     heard = []
     agent = Agent(llm=llm, tools=[Tool(name=TerminalTool.name), Tool(name=FileEditorTool.name)])
-    conversation = Conversation(agent=agent, workspace=workspace, callbacks=[heard.append], visualizer=None)
+    conversation = Conversation(agent=agent, workspace=workspace, callbacks=[heard.append], visualizer=None,
+                                delete_on_close=False)
     conversation.send_message("Do as the script says.")
     conversation.run(timeout=120)
     return conversation, heard
@@ -125,7 +135,9 @@ def conversation_operations(workspace):
     @check("its_work_is_in_the_session")
     def _():
         assert done(workspace, "cat notes") == "by the agent\n"
-        assert "was two" in done(workspace, "cat /tmp/model.log")
+        assert "was three" in done(workspace, "cat /tmp/model.log")
+        code, changes = api(f"/v1/sessions/{SID}/diff")
+        assert code == 200 and sorted(c["path"] for c in changes.json()["changes"]) == ["notes", "version"], changes.text
 
     @check("the_client_hears_of_it")
     def _():
@@ -168,6 +180,15 @@ def life(workspace):
         assert other.host == workspace.host and done(other, "cat notes") == "by the agent\n"
         other.cleanup()
         assert status() == "running", status()
+
+    @check("pause_to_disk_and_resume")
+    def _():
+        before = workspace.api_key
+        assert api(f"/v1/sessions/{SID}/pause", {"to_disk": True})[0] == 200
+        workspace.resume()
+        assert done(workspace, "cat notes") == "by the agent\n" and workspace.api_key == before
+        known = httpx.get(workspace.host + "/api/conversations/search", headers={"X-Session-API-Key": before}).json()
+        assert [talk["execution_status"] for talk in known["items"]] == ["finished"], known
 
     @check("close_stops_it")
     def _():
