@@ -256,6 +256,9 @@ static void program_that_is_there_gets_a_key_and_a_port_of_its_own(void **state)
 			    o.label.program_key);
 	assert_string_equal(strv_env_get(o.request.env, "LANG"), "de");
 	assert_string_equal(strv_env_get(o.request.env, "LITELLM_LOCAL_MODEL_COST_MAP"), "True");
+	/* No change of the workspace's, which may be a repository. */
+	assert_string_equal(strv_env_get(o.request.env, "OH_CONVERSATIONS_PATH"),
+			    "/var/tmp/openhands/conversations");
 	assert_string_equal(o.request.user, "root");
 	assert_int_equal(o.request.publish[0].inside, 60000);
 	assert_int_equal(o.request.n_publish, 3);
