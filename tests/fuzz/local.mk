@@ -26,5 +26,7 @@ check_PROGRAMS += tests/fuzz/fuzz_kernel
 check_PROGRAMS += tests/fuzz/fuzz_index
 check_PROGRAMS += tests/fuzz/fuzz_split
 check_PROGRAMS += tests/fuzz/fuzz_command
+check_PROGRAMS += tests/fuzz/fuzz_config
+check_PROGRAMS += tests/fuzz/fuzz_start_body
 check_PROGRAMS += tests/fuzz/fuzz_terminal
 tests_fuzz_fuzz_terminal_LDADD = $(LDADD) $(VTERM_LIBS)
