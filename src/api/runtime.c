@@ -131,6 +131,8 @@ static enum runtime_state state_of(const struct record *record, bool alive)
 		return RUNTIME_PAUSED;
 	if (!alive)
 		return RUNTIME_ENDED;
+	if (!record->ready)
+		return RUNTIME_STARTING; /* by somebody else, or by a daemon that is no more */
 	return record->paused ? RUNTIME_FROZEN : RUNTIME_RUNNING;
 }
 
@@ -172,7 +174,7 @@ int runtime_follow(struct runtime *r, const struct record *record, bool alive, s
 		held_drop(r);
 	else
 		held_take(r);
-	if (!alive || watch(r, record, e) == 0)
+	if (!alive || state == RUNTIME_STARTING || watch(r, record, e) == 0)
 		return 0;
 	/* It has ended in this moment. */
 	if (e->code != ESRCH)

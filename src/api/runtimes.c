@@ -48,6 +48,13 @@ static struct runtime *known_id(struct server *s, const char *id)
 
 /* --- records --------------------------------------------------------------------------------- */
 
+/* A start of somebody else's: wait for what becomes of it. */
+static void adopt(struct runtime *r)
+{
+	if (r->state == RUNTIME_STARTING && !runtime_is_busy(r))
+		operate(r, OPERATION_ADOPT, NULL, NULL, ANSWER_EMPTY);
+}
+
 /* A start that is under way, ours or another's, has a record before anybody answers at its port. */
 static int take_record(struct server *s, const struct record *record, bool alive, struct err *e)
 {
@@ -64,10 +71,7 @@ static int take_record(struct server *s, const struct record *record, bool alive
 		return err_code(e, ENOMEM, "no memory");
 	if (runtime_follow(r, record, alive, e) < 0)
 		return -e->code;
-	if (r->state == RUNTIME_RUNNING && !record->ready) {
-		runtime_set(r, RUNTIME_STARTING, NULL);
-		operate(r, OPERATION_ADOPT, NULL, NULL, ANSWER_EMPTY);
-	}
+	adopt(r);
 	return 0;
 }
 
@@ -141,6 +145,7 @@ static struct runtime *current(struct runtime *r)
 	if (e.code)
 		log_warn("%s", e.text);
 	r->stamp = e.code ? 0 : stamp;
+	adopt(r);
 	return r;
 }
 

@@ -3,6 +3,7 @@
 #include "launch/lifecycle.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #include "session/overlay.h"
 #include "session/record.h"
 #include "session/remove.h"
+
+#define BORN_TURN_MS 5
 
 struct stage {
 	const char *name;
@@ -179,6 +182,26 @@ int lifecycle_rest(struct session *s, struct err *e)
 	    session_note(s, e, "paused " RECORD_ON_DISK) < 0)
 		return -e->code;
 	return session_note(s, e, "rested");
+}
+
+int lifecycle_end(struct session *s, struct err *e)
+{
+	int r;
+
+	/* Whoever starts it holds the lock, and will till the session ends: so it is not waited for before
+	 * there is a process to end. */
+	while (!s->record.init_pid) {
+		r = session_lock(s, false, e);
+		if (r != -EBUSY)
+			return r;
+		(void)poll(NULL, 0, BORN_TURN_MS);
+		r = session_claim(s, true, e);
+		if (r < 0)
+			return r;
+	}
+	if (lifecycle_kill(&s->record, e) < 0)
+		return -e->code;
+	return session_lock(s, true, e);
 }
 
 struct sweep {

@@ -83,6 +83,10 @@ must_check int lifecycle_init_open(const struct record *r, struct err *e);
 /* End its processes, and wait for that. What was under way in them is lost. */
 must_check int lifecycle_kill(const struct record *r, struct err *e);
 
+/* The same, and take its lock: of a session that is claimed. One whose start is under way has its first
+ * process in its record a moment later. */
+must_check int lifecycle_end(struct session *s, struct err *e);
+
 /* Take down whatever there is of it. Its directory stays where the record says `keep`, unless
  * `remove`. Goes on after an error and returns the first. The session's lock must be held. */
 must_check int lifecycle_down(struct session *s, bool remove, struct err *e);

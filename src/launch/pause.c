@@ -52,8 +52,7 @@ static int put_to_disk(struct session *s, struct err *e)
 		return 0;
 	if (!s->record.paused && session_note(s, e, "paused " RECORD_ON_DISK) < 0)
 		return -e->code;
-	if (lifecycle_kill(&s->record, e) < 0 || session_lock(s, true, e) < 0 ||
-	    lifecycle_rest(s, e) < 0)
+	if (lifecycle_end(s, e) < 0 || lifecycle_rest(s, e) < 0)
 		return -e->code;
 	return layers_keep(s, e);
 }

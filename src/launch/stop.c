@@ -16,8 +16,8 @@ static int end(struct session *s, bool keep, struct err *e)
 		return -e->code;
 	if (keep && !s->record.keep && session_note(s, e, "keep") < 0)
 		return -e->code;
-	if (lifecycle_kill(&s->record, e) < 0 || session_lock(s, true, e) < 0)
-		return -e->code;
+	if (lifecycle_end(s, e) < 0)
+		return e->code == ENOENT ? 0 : -e->code; /* its starter has taken it down */
 	if (!session_exists(s))
 		return 0;
 	if (lifecycle_down(s, !keep, e) < 0)

@@ -84,7 +84,7 @@ stop_all() {
 test_killed_amid_many_starts_it_loses_none_that_was_told() {
 	local round
 
-	for round in "answers $((AT_ONCE / 2))" "answers $AT_ONCE"; do
+	for round in "sessions_there 1" "answers 1" "sessions_there $AT_ONCE" "answers $((AT_ONCE / 2))" "answers $AT_ONCE"; do
 		rm -f told-* code-*
 		serve_up
 		# shellcheck disable=SC2086 # two words
