@@ -328,13 +328,20 @@ static int live(struct server *s, struct err *e)
 	return result;
 }
 
-/* What the kernel takes back by itself is left to it. */
+/* What jobs are still at is left as it is: it is theirs, and the process is about to end. */
 static void clear(struct server *s)
 {
 	/* Our own alone: one of another daemon's may be why we end. A left-over one is replaced anyway. */
 	if (s->socket)
 		(void)unlink(s->socket);
 	free(s->socket);
+	if (s->conns.loop)
+		conns_end(&s->conns);
+	for (struct runtime *r = s->runtimes, *next; r; r = next) {
+		next = r->next;
+		if (!runtime_is_busy(r))
+			runtimes_remove(r);
+	}
 	config_free(s->config);
 	if (s->key)
 		explicit_bzero(s->key, strlen(s->key));
