@@ -282,14 +282,6 @@ void operate(struct runtime *r, enum operation_kind kind, struct start_body *bod
 		begin_next(r);
 }
 
-void operation_join(struct runtime *r, struct conn *c, enum answer_kind answer)
-{
-	if (r->first && r->first->kind <= OPERATION_RESUME)
-		add_waiter(r->first, c, answer);
-	else
-		reply_runtime(c, r, answer);
-}
-
 const struct start_body *operation_body(const struct operation *o)
 {
 	return o->body;

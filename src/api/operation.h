@@ -35,9 +35,6 @@ enum operation_limits {
 void operate(struct runtime *r, enum operation_kind kind, struct start_body *body, struct conn *c,
 	     enum answer_kind answer);
 
-/* Wait with whoever waits already for what is under way; where nothing is, the answer comes at once. */
-void operation_join(struct runtime *r, struct conn *c, enum answer_kind answer);
-
 /* Is anything under way? */
 bool runtime_is_busy(const struct runtime *r);
 
