@@ -176,10 +176,11 @@ int runtime_follow(struct runtime *r, const struct record *record, bool alive, s
 		held_take(r);
 	if (!alive || state == RUNTIME_STARTING || watch(r, record, e) == 0)
 		return 0;
-	/* It has ended in this moment. */
 	if (e->code != ESRCH)
 		return -e->code;
-	runtime_set(r, RUNTIME_ENDED, NULL);
+	/* It has ended in this moment: by itself, or because somebody else puts it to rest. */
+	if (state != RUNTIME_PAUSED)
+		runtime_set(r, RUNTIME_ENDED, NULL);
 	return 0;
 }
 

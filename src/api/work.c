@@ -70,8 +70,24 @@ static void note_id(struct launch *l)
 	memcpy(j->result->id, l->session->record.id, sizeof(j->result->id));
 }
 
+/* While a session is on the disk, nobody need listen at its ports. */
+static bool is_sessions_port(const void *arg, uint16_t port)
+{
+	const struct server *s = arg;
+
+	for (const struct runtime *r = s->runtimes; r; r = r->next) {
+		if (r->port == port)
+			return true;
+		for (unsigned i = 0; i < r->n_ports; i++)
+			if (r->ports[i].host == port)
+				return true;
+	}
+	return false;
+}
+
 static int bring_up(struct order *o, struct job *j, struct err *e)
 {
+	const struct listen_kept kept = { is_sessions_port, runtime_of(j)->server };
 	autoclose int state = open_state(j, e);
 	struct decision d = { 0 };
 	struct launch l;
@@ -86,6 +102,7 @@ static int bring_up(struct order *o, struct job *j, struct err *e)
 		return -e->code;
 	decision_warn(&d);
 	launch_init(&l, state, d.plan);
+	l.kept = &kept;
 	l.born = note_id;
 	l.born_arg = j;
 	result = start_session(&l, &laps, e);

@@ -36,6 +36,8 @@ struct launch {
 	bool resumes;
 	int held_listeners[LISTEN_LOOPBACK_MAX];
 	unsigned n_held;
+	/* Ports that a new session does not get. NULL: any that is free. */
+	const struct listen_kept *kept;
 	/* Fills in the order to start the command, which is sent with the boot message, so that init
 	 * need not ask. What it points to and its descriptors stay its maker's. NULL: no command. */
 	int (*command)(struct launch *l, struct ctl_start *start, struct err *e);

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -62,30 +63,60 @@ static int loopback6(uint16_t port)
 	return listener(&a, sizeof(a.v6));
 }
 
-int listen_loopback(int fds[LISTEN_LOOPBACK_MAX], uint16_t *port, struct err *e)
+/* After half of the tries it is the kernel's choice: none of ours may be free. */
+static int choose(unsigned try, uint16_t *port, struct err *e)
 {
-	int r = 0;
+	uint16_t number;
 
-	for (int i = 0; i < PORT_TRIES; i++) {
-		autoclose int four = -1, six = -1;
-		uint16_t chosen = 0;
+	*port = 0;
+	if (try >= PORT_TRIES / 2)
+		return 0;
+	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+		return err_errno(e, "a random number");
+	*port = (uint16_t)(LISTEN_PORT_FIRST + number % (LISTEN_PORT_LAST - LISTEN_PORT_FIRST + 1));
+	return 0;
+}
 
-		four = loopback4(&chosen);
-		if (four < 0)
-			return err_code(e, -four, "listen on 127.0.0.1: %s", strerror(-four));
-		six = loopback6(chosen);
-		r = six;
-		/* Taken over there: another port, then. Hosts without IPv6 have no ::1. */
-		if (r == -EADDRINUSE)
+/* On both loopbacks: how many descriptors, -EADDRINUSE for another port, or another error. */
+static int try_both(uint16_t *port, int fds[LISTEN_LOOPBACK_MAX], struct err *e)
+{
+	autoclose int four = loopback4(port), six = -1;
+
+	if (four < 0)
+		return err_code(e, -four, "listen on 127.0.0.1: %s", strerror(-four));
+	six = loopback6(*port);
+	/* Hosts without IPv6 have no ::1. */
+	if (six < 0 && six != -EAFNOSUPPORT && six != -EADDRNOTAVAIL)
+		return err_code(e, -six, "listen on ::1: %s", strerror(-six));
+	fds[0] = take_fd(&four);
+	if (six < 0)
+		return 1;
+	fds[1] = take_fd(&six);
+	return 2;
+}
+
+int listen_loopback(const struct listen_kept *kept, int fds[LISTEN_LOOPBACK_MAX], uint16_t *port,
+		    struct err *e)
+{
+	for (unsigned i = 0; i < PORT_TRIES; i++) {
+		uint16_t chosen;
+		int n = choose(i, &chosen, e);
+
+		if (n < 0)
+			return n;
+		n = try_both(&chosen, fds, e);
+		if (n == -EADDRINUSE) {
+			*e = (struct err) { 0 }; /* not told if another one is free */
 			continue;
-		if (r < 0 && r != -EAFNOSUPPORT && r != -EADDRNOTAVAIL)
-			return err_code(e, -r, "listen on ::1: %s", strerror(-r));
-		*port = chosen;
-		fds[0] = take_fd(&four);
-		if (six < 0)
-			return 1;
-		fds[1] = take_fd(&six);
-		return 2;
+		}
+		if (n >= 0 && kept && kept->has(kept->arg, chosen)) {
+			while (n > 0)
+				(void)close(fds[--n]); /* nothing was written */
+			continue;
+		}
+		if (n > 0)
+			*port = chosen;
+		return n;
 	}
 	return err_code(e, EADDRINUSE, "no port is free on both 127.0.0.1 and ::1");
 }

@@ -114,7 +114,7 @@ static int listen_for_host(struct launch *l, struct err *e)
 	if (l->resumes && l->n_held)
 		return take_held(l, e);
 	return l->resumes ? listen_loopback_again(l->listeners, l->record.host_port, e)
-			  : listen_loopback(l->listeners, &l->record.host_port, e);
+			  : listen_loopback(l->kept, l->listeners, &l->record.host_port, e);
 }
 
 /* One port of the session, at one address or, where none was chosen, at those of the loopback. */
@@ -131,7 +131,7 @@ static int publish(struct launch *l, const struct publish *p, struct record_port
 		fds[0] = listen_publish(p, e);
 	else
 		n = l->resumes ? listen_loopback_again(fds, port->host, e)
-			       : listen_loopback(fds, &port->host, e);
+			       : listen_loopback(l->kept, fds, &port->host, e);
 	if (n < 0 || fds[0] < 0)
 		return -e->code;
 	for (int i = 0; i < n; i++)

@@ -16,7 +16,7 @@ static void both_loopbacks_listen_on_one_port(void **state)
 	int n, client;
 
 	(void)state;
-	n = listen_loopback(fds, &port, &e);
+	n = listen_loopback(NULL, fds, &port, &e);
 	assert_ok(n);
 	assert_true(n >= 1 && port != 0);
 	for (int i = 0; i < n; i++) {
@@ -46,7 +46,7 @@ static void a_taken_port_is_named(void **state)
 	int n;
 
 	(void)state;
-	n = listen_loopback(fds, &p.port, &e);
+	n = listen_loopback(NULL, fds, &p.port, &e);
 	assert_ok(n);
 	(void)snprintf(text, sizeof(text), "publish 127.0.0.1 port %u: Address already in use",
 		       p.port);
@@ -55,11 +55,64 @@ static void a_taken_port_is_named(void **state)
 		(void)close(fds[i]);
 }
 
+/* Where outgoing connections are never found: one of them would keep a paused session from its port. */
+static void a_port_is_none_of_outgoing_connections(void **state)
+{
+	int fds[LISTEN_LOOPBACK_MAX] = { -1, -1 };
+	struct err e = { 0 };
+	uint16_t port = 0;
+	int n;
+
+	(void)state;
+	n = listen_loopback(NULL, fds, &port, &e);
+	assert_ok(n);
+	assert_in_range(port, LISTEN_PORT_FIRST, LISTEN_PORT_LAST);
+	while (n > 0)
+		(void)close(fds[--n]);
+}
+
+static bool the_first(const void *arg, uint16_t port)
+{
+	uint16_t *first = (uint16_t *)(uintptr_t)arg;
+
+	if (!*first)
+		*first = port;
+	return port == *first;
+}
+
+static bool every_one(const void *arg, uint16_t port)
+{
+	(void)arg;
+	(void)port;
+	return true;
+}
+
+static void a_port_that_is_kept_is_not_given(void **state)
+{
+	uint16_t refused = 0, port = 0;
+	const struct listen_kept one = { the_first, &refused }, all = { every_one, NULL };
+	int fds[LISTEN_LOOPBACK_MAX] = { -1, -1 };
+	struct err e = { 0 };
+	int n;
+
+	(void)state;
+	n = listen_loopback(&one, fds, &port, &e);
+	assert_ok(n);
+	assert_int_not_equal(refused, 0);
+	assert_int_not_equal(port, refused);
+	while (n > 0)
+		(void)close(fds[--n]);
+	assert_refused(listen_loopback(&all, fds, &port, &e), EADDRINUSE,
+		       "no port is free on both 127.0.0.1 and ::1");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_loopbacks_listen_on_one_port),
 		cmocka_unit_test(a_taken_port_is_named),
+		cmocka_unit_test(a_port_is_none_of_outgoing_connections),
+		cmocka_unit_test(a_port_that_is_kept_is_not_given),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
