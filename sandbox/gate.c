@@ -2,11 +2,12 @@
 /* gate.c - both ends of the one go and the one answer; see gate.h. */
 #include "sandbox/gate.h"
 
+#include "base/clock.h"
+
 #include <poll.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #define EXIT_REFUSED 125 /* nobody looks at it: the text through the gate is what counts */
 
@@ -97,14 +98,6 @@ void gate_fail(int child, const struct err *e)
 	_exit(EXIT_REFUSED);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static int wait_readable(int host, int64_t deadline_ms, struct err *e)
 {
 	struct pollfd p = { .fd = host, .events = POLLIN };
@@ -112,7 +105,7 @@ static int wait_readable(int host, int64_t deadline_ms, struct err *e)
 	int n;
 
 	do {
-		left = deadline_ms - now_ms();
+		left = deadline_ms - (int64_t)clock_ms();
 		n = poll(&p, 1, left > 0 ? (int)left : 0);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
@@ -131,7 +124,7 @@ static int take_error(const struct err *answer, struct err *e)
 
 int gate_answer(int host, int timeout_ms, struct err *e)
 {
-	int64_t deadline_ms = now_ms() + timeout_ms;
+	int64_t deadline_ms = (int64_t)clock_ms() + timeout_ms;
 	struct err answer;
 	int ready = 0;
 

@@ -2,6 +2,8 @@
 /* actions.c - see actions.h. What is shown of it is in actions_show.c. */
 #include "sandbox/executor/actions.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -14,14 +16,6 @@
 	(1u << METER_CPU_US | 1u << METER_PEAK | 1u << METER_OOM | 1u << METER_PIDS | \
 	 1u << METER_PIDS_FULL | 1u << METER_PIDS_FULL_ABOVE)
 #define OF_SESSION (METER_ALL & ~OF_LEAF)
-
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 static void refused(struct procs *ps, const struct ctl_refused *r);
 
@@ -135,7 +129,7 @@ static void ended(struct actions *a, struct entry *en, enum entry_state state)
 		forget_oldest(a);
 	a->n_ended++;
 	en->state = en->cancelled ? ENTRY_CANCELLED : state;
-	en->ended_us = now_us();
+	en->ended_us = clock_us();
 	if (!en->began_us)
 		en->began_us = en->ended_us;
 	feeds_end(&a->server->feeds, en);
@@ -199,7 +193,7 @@ void actions_begin(struct actions *a, struct job *job)
 	struct entry *en = job->entry;
 
 	en->state = ENTRY_RUNNING;
-	en->began_us = now_us();
+	en->began_us = clock_us();
 	en->leaf = place(a, en);
 	if (en->kind == ACTION_RUN && !en->is_static) {
 		if (a->in_shell)

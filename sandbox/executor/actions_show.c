@@ -2,6 +2,7 @@
 /* actions_show.c - what there is to know of an action, as JSON; see actions.h. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "sandbox/executor/actions.h"
 #include "sandbox/executor/server.h"
 
@@ -48,14 +49,11 @@ static void time_text(struct json_out *o, const char *key, time_t at)
 
 static int64_t wall_us(const struct entry *en)
 {
-	struct timespec t;
-
 	if (en->state == ENTRY_WAITING)
 		return 0;
 	if (en->state != ENTRY_RUNNING)
 		return (int64_t)(en->ended_us - en->began_us);
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000 - (int64_t)en->began_us;
+	return (int64_t)(clock_us() - en->began_us);
 }
 
 /* Other commands whose processes it found in its group. */

@@ -8,23 +8,15 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #define OUT_FD 3
 #define FIRST_FD 4
 
 static void finish_unborn(struct timer *timer);
-
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 void jobs_init(struct jobs *js, struct loop *loop, unsigned max)
 {
@@ -136,7 +128,7 @@ static void finish(struct job *j)
 		at = &(*at)->next;
 	*at = j->next;
 	js->running--;
-	j->result->wall_us = now_us() - j->began_us;
+	j->result->wall_us = clock_us() - j->began_us;
 	j->done(j);
 	job_free(j);
 	launch_waiting(js);
@@ -256,7 +248,7 @@ static void launch_waiting(struct jobs *js)
 		js->waiting = j->next;
 		if (!js->waiting)
 			js->last = &js->waiting;
-		j->began_us = now_us();
+		j->began_us = clock_us();
 		j->next = js->first;
 		js->first = j;
 		js->running++;

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "api/outcome.h"
+#include "base/clock.h"
 #include "base/json_out.h"
 #include "base/str.h"
 #include "launch/client.h"
@@ -26,14 +26,6 @@
 #define TAIL_BYTES 250 /* of what it wrote, in an error */
 #define TAIL_MAX 16384
 #define PLACE "/tmp/.ohsandbox-program"
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* --- the command ----------------------------------------------------------------------------- */
 
@@ -209,7 +201,7 @@ int service_check(const struct record *r, const struct label *l, struct err *e)
 int service_start(const struct record *r, const struct label *l, struct err *e)
 {
 	autobuf struct buf command = { 0 }, said = { .limit = TAIL_MAX };
-	uint64_t until = now_ms() + READY_MS;
+	uint64_t until = clock_ms() + READY_MS;
 	int status;
 
 	if (!l->program)
@@ -221,7 +213,7 @@ int service_start(const struct record *r, const struct label *l, struct err *e)
 	if (status > 0)
 		return err_code(e, ECHILD, "'%.60s' cannot be started: %.200s", l->program[0],
 				buf_str(&said));
-	for (unsigned turn = 1; status == 0 && now_ms() < until; turn++) {
+	for (unsigned turn = 1; status == 0 && clock_ms() < until; turn++) {
 		if (service_answers(r, l))
 			return 0;
 		if (turn % TURNS_A_CHECK == 0 && check(r, l, e) < 0)

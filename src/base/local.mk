@@ -3,6 +3,7 @@ noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES =
 libbase_a_SOURCES += src/base/auto.h
 libbase_a_SOURCES += src/base/buf.c src/base/buf.h
+libbase_a_SOURCES += src/base/clock.h
 libbase_a_SOURCES += src/base/err.c src/base/err.h
 libbase_a_SOURCES += src/base/escape.c src/base/escape.h
 libbase_a_SOURCES += src/base/fs.c src/base/fs.h

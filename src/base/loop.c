@@ -3,7 +3,8 @@
 #include "base/loop.h"
 
 #include <limits.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 int loop_init(struct loop *l, struct err *e)
 {
@@ -16,10 +17,7 @@ int loop_init(struct loop *l, struct err *e)
 
 uint64_t loop_now(void)
 {
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return clock_ms();
 }
 
 uint64_t loop_time(const struct loop *l)

@@ -6,6 +6,8 @@
 
 #include "http/conn_own.h"
 
+#include "base/clock.h"
+
 const struct http_request *conn_request(const struct conn *c)
 {
 	return &c->request;
@@ -371,7 +373,7 @@ static void note_what(struct conn *c, bool parsed)
 			       r->method.at, (int)r->path.len, r->path.at);
 	else if (c->what)
 		(void)snprintf(c->what, CONN_WHAT_BYTES, "(malformed)");
-	c->began_us = conn_now_us();
+	c->began_us = clock_us();
 }
 
 static bool take_head(struct conn *c)

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json_out.h"
 #include "http/conn_own.h"
 
@@ -104,7 +105,7 @@ static void begin_reply(struct conn *c, int status)
 	struct conns *cs = c->all;
 
 	if (cs->answered && c->what)
-		cs->answered(cs->server, c->what, status, conn_now_us() - c->began_us);
+		cs->answered(cs->server, c->what, status, clock_us() - c->began_us);
 	if (c->holder)
 		*c->holder = NULL;
 	c->holder = NULL;

@@ -61,7 +61,6 @@ struct conn {
 };
 
 /* conn.c */
-uint64_t conn_now_us(void);
 void conn_free(struct conn *c);
 void conn_set_state(struct conn *c, enum conn_state state);
 void conn_drop_in(struct conn *c);

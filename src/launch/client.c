@@ -9,9 +9,9 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 
 #define PIECE_BYTES 65536u
@@ -198,20 +198,12 @@ struct exchange {
 	struct buf in;	      /* received and not yet used */
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
-	return (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u;
-}
-
 static int wait_for(int fd, short events, uint64_t deadline_ms, struct err *e)
 {
 	struct pollfd p = { .fd = fd, .events = events };
 
 	for (;;) {
-		uint64_t now = now_ms();
+		uint64_t now = clock_ms();
 		int left = -1, n;
 
 		if (deadline_ms)
@@ -243,7 +235,7 @@ int client_connect(uint32_t address, uint16_t port, int timeout_ms, struct err *
 		return take_fd(&fd);
 	if (errno != EINPROGRESS)
 		return err_errno(e, "connect to port %u", port);
-	if (wait_for(fd, POLLOUT, timeout_ms >= 0 ? now_ms() + (uint64_t)timeout_ms : 0, e) < 0)
+	if (wait_for(fd, POLLOUT, timeout_ms >= 0 ? clock_ms() + (uint64_t)timeout_ms : 0, e) < 0)
 		return err_wrap(e, "connect to port %u", port);
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 || error) {
 		errno = error ? error : errno;
@@ -387,7 +379,7 @@ static struct exchange exchange_on(int fd, int timeout_ms)
 {
 	return (struct exchange) {
 		.fd = fd,
-		.deadline_ms = timeout_ms >= 0 ? now_ms() + (uint64_t)timeout_ms : 0,
+		.deadline_ms = timeout_ms >= 0 ? clock_ms() + (uint64_t)timeout_ms : 0,
 		.in = { .limit = CLIENT_HEAD_MAX + CLIENT_BODY_MAX + PIECE_BYTES }
 	};
 }

@@ -7,8 +7,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "launch/stages.h"
@@ -42,14 +42,6 @@ static const struct stage stages[] = {
 	{ "boot", stage_boot_up, NULL },
 	{ "go", stage_go_up, NULL },
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 #ifndef OHS_TEST_HOOKS
 #define OHS_TEST_HOOKS 0 /* configure --enable-test-hooks */
@@ -100,12 +92,12 @@ void launch_init(struct launch *l, int state, struct plan *plan)
 
 static int one_up(struct launch *l, const struct stage *s, struct err *e)
 {
-	uint64_t start = now_ns();
+	uint64_t start = clock_ns();
 
 	if (test_hook("before", s->name, e) < 0 || s->up(l, e) < 0 ||
 	    test_hook("after", s->name, e) < 0)
 		return -e->code;
-	l->times[l->n_times++] = (struct stage_time) { s->name, now_ns() - start };
+	l->times[l->n_times++] = (struct stage_time) { s->name, clock_ns() - start };
 	return 0;
 }
 

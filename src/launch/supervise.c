@@ -13,9 +13,9 @@
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "launch/powers.h"
 
@@ -37,14 +37,6 @@ struct watch {
 	unsigned end_signals; /* how many SIGINT and SIGTERM came */
 	bool over;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void our_signals(sigset_t *set)
 {
@@ -198,7 +190,7 @@ static int until(uint64_t when, uint64_t now)
 
 static int patience(const struct watch *w)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_ns();
 	int ms = w->deadline_ns ? until(w->deadline_ns, now) : -1;
 
 	if (w->hangup_ns && (ms < 0 || until(w->hangup_ns, now) < ms))
@@ -210,7 +202,7 @@ static int patience(const struct watch *w)
 
 static void look_at_clock(struct watch *w)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_ns();
 
 	if (w->deadline_ns && now >= w->deadline_ns) {
 		w->out->deadline = true;
@@ -263,19 +255,19 @@ static int kill_all(const struct launch *l, struct err *e)
 /* Its output is taken meanwhile, so that nobody who dies writing waits for us. */
 int supervise_end(struct launch *l, struct relay *r, struct err *e)
 {
-	uint64_t give_up = now_ns() + END_WAIT_MS * 1000000ull;
+	uint64_t give_up = clock_ns() + END_WAIT_MS * 1000000ull;
 	siginfo_t info;
 
 	for (;;) {
 		struct pollfd polls[1 + RELAY_POLLS] = { { .fd = l->pidfd, .events = POLLIN } };
 		size_t n = relay_polls(r, polls + 1);
 
-		if (poll(polls, 1 + n, until(give_up, now_ns())) < 0 && errno != EINTR)
+		if (poll(polls, 1 + n, until(give_up, clock_ns())) < 0 && errno != EINTR)
 			return err_errno(e, "poll");
 		relay_move(r, polls + 1);
 		if (polls[0].revents)
 			break;
-		if (now_ns() >= give_up)
+		if (clock_ns() >= give_up)
 			return err_code(e, ETIMEDOUT, "the session's processes do not end");
 	}
 	(void)waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED | WNOHANG);
@@ -290,7 +282,7 @@ int supervise(struct launch *l, struct relay *r, int signals, uint64_t timeout_m
 	int result = 0;
 
 	if (timeout_ms)
-		w.deadline_ns = now_ns() + timeout_ms * 1000000u;
+		w.deadline_ns = clock_ns() + timeout_ms * 1000000u;
 	/* A session that does not listen must not keep us from our loop. */
 	if (fcntl(l->ctl, F_SETFL, O_NONBLOCK) < 0)
 		result = err_errno(e, "the control socket");

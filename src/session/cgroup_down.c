@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/str.h"
 #include "session/cgroup_tree.h"
@@ -21,14 +21,6 @@
 #define FILE_MAX ((size_t)1 << 20)
 #define EMPTY_MS 5000 /* what was killed dies within this, or the group stays and says so */
 #define LOOK_MS 2
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* Only names of the form that cgroup_names gives are touched, whatever a record says. */
 static int check_name(const struct record *r, const char *path, struct err *e)
@@ -220,8 +212,8 @@ static int remove_group(const struct record *r, const char *path, struct err *e)
 		if (errno != EBUSY)
 			return err_errno(e, "remove group '%s'", path);
 		if (!deadline)
-			deadline = now_ms() + EMPTY_MS;
-		else if (now_ms() > deadline)
+			deadline = clock_ms() + EMPTY_MS;
+		else if (clock_ms() > deadline)
 			return err_code(e, EBUSY, "remove group '%s': its processes do not die",
 					path);
 		group = cgroup_open(r, path, e);

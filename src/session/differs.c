@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "session/head.h"
 #include "session/owner.h"
@@ -29,15 +29,6 @@ static uint32_t get32(const uint8_t *at)
 
 	memcpy(&value, at, 4);
 	return be32toh(value);
-}
-
-static bool is_over(const struct timespec *end)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
-	return now.tv_sec > end->tv_sec ||
-	       (now.tv_sec == end->tv_sec && now.tv_nsec >= end->tv_nsec);
 }
 
 /* Has the file another content than git's name for it says? */
@@ -80,7 +71,7 @@ static bool entry_differs(int top, const uint8_t *entry, const char *path)
 }
 
 /* Versions 2 and 3 alone: in version 4 names are compressed. Ids of 20 bytes. */
-static int scan(int top, const uint8_t *index, size_t len, const struct timespec *end)
+static int scan(int top, const uint8_t *index, size_t len, uint64_t end_us)
 {
 	size_t at = 12, left, head, n;
 	uint32_t count;
@@ -100,14 +91,14 @@ static int scan(int top, const uint8_t *index, size_t len, const struct timespec
 		if (!(entry[STAT_BYTES + 20] & 0xc0) &&
 		    entry_differs(top, entry, (const char *)entry + head))
 			return 1;
-		if (i % LOOK_AT_CLOCK == 0 && is_over(end))
+		if (i % LOOK_AT_CLOCK == 0 && clock_us() >= end_us)
 			return 0;
 		at += (head + n + 8) & ~(size_t)7;
 	}
 	return 0;
 }
 
-static int look(const struct repo *r, const struct timespec *end, struct err *e)
+static int look(const struct repo *r, uint64_t end_us, struct err *e)
 {
 	autoclose int fd = openat(r->git, "index", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	autofree uint8_t *bytes = malloc(WINDOW);
@@ -116,21 +107,17 @@ static int look(const struct repo *r, const struct timespec *end, struct err *e)
 	if (!bytes)
 		return err_code(e, ENOMEM, "out of memory");
 	n = fd < 0 ? -1 : read(fd, bytes, WINDOW);
-	return n < 0 ? 0 : scan(r->top, bytes, (size_t)n, end);
+	return n < 0 ? 0 : scan(r->top, bytes, (size_t)n, end_us);
 }
 
 int worktree_differs(const struct plan *p, unsigned budget_us, struct err *e)
 {
 	autorepo struct repo r = REPO_CLOSED;
 	struct owner_saved saved;
-	struct timespec end;
+	uint64_t end_us = clock_us() + budget_us;
 	struct head h;
 	int n;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &end); /* cannot fail for this clock */
-	end.tv_nsec += (long)budget_us * 1000;
-	end.tv_sec += end.tv_nsec / 1000000000;
-	end.tv_nsec %= 1000000000;
 	if (repo_open(p->request->path, p->request->trust_repo, &r, e) < 0)
 		return -e->code;
 	/* Longer ids make another form of index. */
@@ -139,7 +126,7 @@ int worktree_differs(const struct plan *p, unsigned budget_us, struct err *e)
 		return n < 0 ? n : 0;
 	if (owner_enter(r.owner, &saved, e) < 0)
 		return -e->code;
-	n = look(&r, &end, e);
+	n = look(&r, end_us, e);
 	owner_leave(&saved);
 	return n;
 }

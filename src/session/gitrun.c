@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/str.h"
 #include "session/program.h"
@@ -100,17 +100,9 @@ struct talk {
 	int answer, complaint;
 	struct buf line,
 		said; /* the answer's last line so far; what it wrote to its standard error */
-	struct timespec started;
+	uint64_t started_ms;
 	bool shown;
 };
-
-static long since_ms(const struct timespec *start)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
-	return (now.tv_sec - start->tv_sec) * 1000 + (now.tv_nsec - start->tv_nsec) / 1000000;
-}
 
 static void show_progress(struct talk *t, const char *line)
 {
@@ -118,7 +110,8 @@ static void show_progress(struct talk *t, const char *line)
 	char text[200];
 	int n;
 
-	if (!t->run->what || since_ms(&t->started) < PROGRESS_AFTER_MS || !isatty(STDERR_FILENO))
+	if (!t->run->what || clock_ms() - t->started_ms < PROGRESS_AFTER_MS ||
+	    !isatty(STDERR_FILENO))
 		return;
 	if (sscanf(line, "P %llu %llu", &done, &total) != 2)
 		return;
@@ -231,10 +224,12 @@ static int read_answer(struct talk *t, int status, struct json_doc **answer, str
 
 int git_finish(struct git_job *job, struct json_doc **answer, struct err *e)
 {
-	struct talk t = { .run = job->run, .answer = job->answer, .complaint = job->complaint };
+	struct talk t = { .run = job->run,
+			  .answer = job->answer,
+			  .complaint = job->complaint,
+			  .started_ms = clock_ms() };
 	int r, status = 0;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &t.started); /* cannot fail for this clock */
 	r = listen_to(&t, e);
 	if (r < 0)
 		(void)kill(job->pid, SIGKILL); /* our own child, not yet waited for */
