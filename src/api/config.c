@@ -222,6 +222,9 @@ static int check_template(const struct json *v, const struct session_template *t
 		return json_error(v, NULL, e, "'repo' and 'dir' exclude each other");
 	if (t->rev && !t->repo)
 		return json_error(v, NULL, e, "'rev' wants a 'repo'");
+	/* Nobody could tell whether it has changed since. */
+	if (t->warm && t->dir)
+		return json_error(v, NULL, e, "'warm' does not go with 'dir'");
 	return 0;
 }
 
@@ -407,6 +410,7 @@ int config_load(const char *path, struct config **out, struct err *e)
 		return err_wrap(e, "'%s'", path);
 	if (config_parse(buf_str(&text), text.len, path, &c, e) < 0 || !c)
 		return err_wrap(e, "configuration");
+	sha256_hex(buf_str(&text), text.len, c->digest);
 	c->path = str_dup(path, e);
 	if (!c->path) {
 		config_free(c);
@@ -473,6 +477,14 @@ int config_verify(const struct config *c, struct err *e)
 		if (verify_template(&c->templates[i], e) < 0)
 			return -e->code;
 	return 0;
+}
+
+const struct session_template *config_named(const struct config *c, const char *name)
+{
+	for (unsigned i = 0; i < c->n_templates; i++)
+		if (str_eq(c->templates[i].name, name))
+			return &c->templates[i];
+	return NULL;
 }
 
 const struct session_template *config_template(const struct config *c, const char *image)

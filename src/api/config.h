@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/sha256.h"
 #include "plan/policy.h"
 
 enum config_limits {
@@ -28,16 +29,17 @@ struct session_template {
 	char **environment; /* "K=V"; a client's own go before them */
 	char **command;	    /* NULL: the client's */
 	struct limits limits;
-	int net; /* -1: the policy's */
-	uint64_t warm;
+	int net;		       /* -1: the policy's */
+	uint64_t warm;		       /* held ready for clients */
 	uint64_t idle_ms, lifetime_ms; /* 0: for ever */
 	bool reclaim_stops;	       /* what is idle or old is stopped; else paused to disk */
 };
 
 struct config {
-	char *path;    /* of the file; NULL: none */
-	char **listen; /* "ADDRESS:PORT" */
-	char *socket;  /* of the Unix domain; NULL: none */
+	char *path;		       /* of the file; NULL: none */
+	char digest[SHA256_HEX_BYTES]; /* of its bytes; "" without one */
+	char **listen;		       /* "ADDRESS:PORT" */
+	char *socket;		       /* of the Unix domain; NULL: none */
 	char *key_file;
 	char **hosts;	     /* further names that a Host header may have */
 	char *advertise;     /* the host in the URLs of sessions */
@@ -69,6 +71,9 @@ must_check int config_verify(const struct config *c, struct err *e);
 
 /* The template of an image's name, or NULL. */
 const struct session_template *config_template(const struct config *c, const char *image);
+
+/* The one of this name, or NULL. */
+const struct session_template *config_named(const struct config *c, const char *name);
 
 /* May clients name this directory? `path` is canonical. */
 bool config_allows(const struct config *c, const char *path);

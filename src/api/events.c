@@ -76,7 +76,7 @@ void events_tell(const struct runtime *r)
 	struct json_out o = { .buf = &text };
 	struct event_stream *es, *next;
 
-	if (!r->server->events)
+	if (!r->server->events || r->shape)
 		return;
 	buf_puts(&text, "event: session\ndata: ");
 	native_json(&o, NULL, r);

@@ -20,6 +20,8 @@ static const struct field fields[] = {
 	{ "directory", FIELD_STRING, offsetof(struct fields, label.directory), .max = UINT64_MAX },
 	{ "program_key", FIELD_STRING, offsetof(struct fields, label.program_key),
 	  .max = UINT64_MAX },
+	{ "shape", FIELD_STRING, offsetof(struct fields, label.shape), .max = UINT64_MAX },
+	{ "fresh", FIELD_STRING, offsetof(struct fields, label.fresh), .max = UINT64_MAX },
 	{ "program_port", FIELD_U64, offsetof(struct fields, port), .max = UINT16_MAX },
 };
 
@@ -42,6 +44,10 @@ void label_write(const struct label *l, struct buf *out)
 		jo_string(&o, "directory", l->directory);
 	if (l->program_key)
 		jo_string(&o, "program_key", l->program_key);
+	if (l->shape)
+		jo_string(&o, "shape", l->shape);
+	if (l->fresh)
+		jo_string(&o, "fresh", l->fresh);
 	if (l->program_port)
 		jo_u64(&o, "program_port", l->program_port);
 	jo_end_object(&o);
@@ -75,5 +81,7 @@ void label_clear(struct label *l)
 	if (l->program_key)
 		explicit_bzero(l->program_key, strlen(l->program_key));
 	free(l->program_key);
+	free(l->shape);
+	free(l->fresh);
 	*l = (struct label) { 0 };
 }

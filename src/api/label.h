@@ -13,6 +13,10 @@ struct label {
 	char **program;	 /* what is started inside in place of the native executor; NULL: nothing */
 	char *directory; /* where it is started, and what is made first if it is missing; or NULL */
 	char *program_key; /* what it asks of its clients: the workload knows it, and it opens nothing else */
+	/* Of a session that is held ready for whoever asks for the like (see pool.h); it is nobody's until it
+	 * has a name. NULL: it was started for somebody. */
+	char *shape;	       /* what was asked for */
+	char *fresh;	       /* what it was made of */
 	uint16_t program_port; /* inside; 0: the native executor's is the session's URL */
 };
 

@@ -1,10 +1,13 @@
 # src/api - the daemon: the runtime API over the same calls as the commands. One module a line.
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES =
+libapi_a_SOURCES += src/api/answer.h
 libapi_a_SOURCES += src/api/access.c src/api/access.h
 libapi_a_SOURCES += src/api/command.c src/api/command.h
 libapi_a_SOURCES += src/api/config.c src/api/config.h
 libapi_a_SOURCES += src/api/events.c src/api/events.h
+libapi_a_SOURCES += src/api/fresh.c src/api/fresh.h
+libapi_a_SOURCES += src/api/pool.c src/api/pool.h
 libapi_a_SOURCES += src/api/runtimes.c src/api/runtimes.h
 libapi_a_SOURCES += src/api/held.c src/api/held.h
 libapi_a_SOURCES += src/api/job.c src/api/job.h

@@ -44,13 +44,19 @@ static void sessions(const struct server *s, struct buf *out)
 {
 	static const char *const states[RUNTIME_STATES] = { "starting", "running", "frozen",
 							    "paused",	"ended",   "failed" };
-	unsigned n[RUNTIME_STATES] = { 0 };
+	unsigned n[RUNTIME_STATES] = { 0 }, ready = 0;
 
 	for (const struct runtime *r = s->runtimes; r; r = r->next)
-		n[r->state]++;
+		if (!r->shape)
+			n[r->state]++;
+		else
+			ready += r->state == RUNTIME_RUNNING;
 	about(out, "sessions", "gauge", "Sessions by state.");
 	for (unsigned i = 0; i < RUNTIME_STATES; i++)
 		buf_printf(out, "ohsandbox_sessions{state=\"%s\"} %u\n", states[i], n[i]);
+	buf_printf(out, "ohsandbox_sessions{state=\"warm\"} %u\n", ready);
+	about(out, "warm_starts_total", "counter", "Starts that were given a session held ready.");
+	buf_printf(out, "ohsandbox_warm_starts_total %" PRIu64 "\n", s->pool.taken);
 }
 
 static void requests(const struct metrics *m, struct buf *out)

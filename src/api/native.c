@@ -100,7 +100,8 @@ void native_list(struct server *s, struct conn *c, const char *body, size_t len)
 	jo_object(&o, NULL);
 	jo_array(&o, "sessions");
 	for (const struct runtime *r = s->runtimes; r; r = r->next)
-		native_json(&o, NULL, r);
+		if (!r->shape)
+			native_json(&o, NULL, r);
 	jo_end_array(&o);
 	jo_end_object(&o);
 	if (text.failed)

@@ -47,6 +47,12 @@ bool runtime_is_busy(const struct runtime *r)
 	return r->first;
 }
 
+bool operation_makes(const struct runtime *r, const char *id)
+{
+	return r->first && r->first->job && r->first->kind == OPERATION_START &&
+	       str_eq(r->first->job->result->id, id);
+}
+
 /* --- who waits ------------------------------------------------------------------------------- */
 
 static void add_waiter(struct operation *o, struct conn *c, enum answer_kind answer)
@@ -145,6 +151,8 @@ static void finish(struct operation *o, struct err *e)
 	 * is nothing of this one to be cancelled any more. */
 	o->job = NULL;
 	answer_all(o, e);
+	if (r->shape)
+		pool_want(r->server);
 	r->first = o->next;
 	if (!r->first)
 		r->last = &r->first;

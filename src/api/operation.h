@@ -2,6 +2,7 @@
 /* operation.h - what is done with a session: one after the other, each by a job; who asked waits. */
 #pragma once
 
+#include "api/answer.h"
 #include "api/runtime.h"
 #include "api/server.h"
 #include "api/start_body.h"
@@ -17,13 +18,6 @@ enum operation_kind {
 	OPERATIONS,
 };
 
-/* How the client is answered when it has been done. */
-enum answer_kind {
-	ANSWER_OBJECT, /* the runtime object; after ANSWER_AFTER_MS as it is then */
-	ANSWER_EMPTY,  /* {} */
-	ANSWER_NATIVE, /* the session of /v1 */
-};
-
 enum operation_limits {
 	ANSWER_AFTER_MS = 8000, /* V1's application server waits 15 s for each answer */
 	ANSWER_AGAIN_MS = 500,
@@ -37,6 +31,9 @@ void operate(struct runtime *r, enum operation_kind kind, struct start_body *bod
 
 /* Is anything under way? */
 bool runtime_is_busy(const struct runtime *r);
+
+/* Is it a start of ours that makes the session of this id? */
+bool operation_makes(const struct runtime *r, const char *id);
 
 /* "start", "pause", ... */
 const char *operation_name(enum operation_kind kind);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/fresh.h"
 #include "base/fs.h"
 #include "base/str.h"
 #include "plan/strv.h"
@@ -280,6 +281,20 @@ static int user(const struct session_template *t, const struct start_body *b, st
 	return b->user == 0 ? take_copy(&o->request.user, "root", e) : 0;
 }
 
+/* One that is held ready is nobody's yet: it need not survive. */
+static int hold_ready(const struct config *c, const char *shape, struct order *o, struct err *e)
+{
+	char digest[SHA256_HEX_BYTES];
+
+	o->request.persists = !shape;
+	if (!shape)
+		return 0;
+	if (take_copy(&o->label.shape, shape, e) < 0 ||
+	    fresh_digest(c, &o->request, o->policy, digest, e) < 0)
+		return -e->code;
+	return take_copy(&o->label.fresh, digest, e);
+}
+
 static int label(struct order *o, const struct session_template *t, const struct start_body *b,
 		 struct err *e)
 {
@@ -301,12 +316,12 @@ bool order_knows(const struct config *c, const char *image)
 }
 
 int order_make(const struct config *c, const struct start_body *b, const char *name,
-	       struct order *o, struct err *e)
+	       const char *shape, struct order *o, struct err *e)
 {
 	const struct session_template *t = config_template(c, b->image);
 	struct request *q = &o->request;
 
-	*o = (struct order) { .request = { .net = t ? t->net : -1, .persists = true } };
+	*o = (struct order) { .request = { .net = t ? t->net : -1 } };
 	if (!order_knows(c, b->image))
 		return err_code(e, ENOENT,
 				"no template fits the image '%.200s', and the configuration "
@@ -316,13 +331,11 @@ int order_make(const struct config *c, const struct start_body *b, const char *n
 	if (workspace(c, b, t, q, e) < 0 || environment(t, b, q, e) < 0 ||
 	    command(t, b, o, e) < 0 || user(t, b, o, e) < 0 || directory(t, b, o, e) < 0 ||
 	    publish(q, ORDER_WORK_1, e) < 0 || publish(q, ORDER_WORK_2, e) < 0 ||
-	    label(o, t, b, e) < 0 || take_copy(&q->name, name, e) < 0)
+	    take_copy(&q->name, name, e) < 0 ||
+	    take_copy(&o->policy, t ? t->policy : NULL, e) < 0 ||
+	    take_copy(&q->rootfs, t ? t->rootfs : NULL, e) < 0 || hold_ready(c, shape, o, e) < 0)
 		return -e->code;
-	if (!t)
-		return 0;
-	if (take_copy(&o->policy, t->policy, e) < 0)
-		return -e->code;
-	return take_copy(&q->rootfs, t->rootfs, e);
+	return label(o, t, b, e);
 }
 
 void order_clear(struct order *o)

@@ -20,12 +20,7 @@
 
 static const struct session_template *template_of(const struct runtime *r)
 {
-	const struct config *c = r->server->config;
-
-	for (unsigned i = 0; r->template && i < c->n_templates; i++)
-		if (str_eq(c->templates[i].name, r->template))
-			return &c->templates[i];
-	return NULL;
+	return r->template ? config_named(r->server->config, r->template) : NULL;
 }
 
 static uint64_t idle_limit(const struct runtime *r)

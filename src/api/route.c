@@ -27,44 +27,43 @@ static void reply_buf(struct conn *c, int status, const struct buf *text)
 
 /* --- starting -------------------------------------------------------------------------------- */
 
-/* What never came to life is no session, and makes no room scarce. */
-static unsigned count_sessions(const struct server *s)
-{
-	unsigned n = 0;
-
-	for (const struct runtime *r = s->runtimes; r; r = r->next)
-		n += r->state != RUNTIME_FAILED;
-	return n;
-}
-
-static void start_new(struct server *s, struct start_body *body, struct conn *c,
-		      enum answer_kind answer)
+static int name_it(struct server *s, struct start_body *body, struct err *e)
 {
 	char name[33];
-	struct err e = { 0 };
-	struct runtime *r;
 
+	if (runtimes_count(s, false) >= s->config->max_sessions)
+		return err_code(e, EAGAIN, "there are %u sessions already: 'max_sessions'",
+				runtimes_count(s, false));
 	if (body->session_id)
-		r = runtimes_find(s, body->session_id);
-	else
-		r = NULL;
-	if (!r && count_sessions(s) >= s->config->max_sessions) {
-		(void)err_code(&e, EAGAIN, "there are %u sessions already: 'max_sessions'",
-			       count_sessions(s));
-	} else if (!r) {
-		if (!body->session_id && fs_random_hex(name, 16, &e) == 0)
-			body->session_id = str_dup(name, &e);
-		r = body->session_id ? runtimes_add(s, body->session_id) : NULL;
-		if (!r && !e.code)
+		return 0;
+	if (fs_random_hex(name, 16, e) < 0)
+		return -e->code;
+	body->session_id = str_dup(name, e);
+	return body->session_id ? 0 : -e->code;
+}
+
+/* Takes `body` over. */
+static void start_new(struct server *s, struct start_body *body, const char *text, size_t len,
+		      struct conn *c, enum answer_kind answer)
+{
+	struct runtime *r = body->session_id ? runtimes_find(s, body->session_id) : NULL;
+	struct err e = { 0 };
+	bool taken = false;
+
+	if (!r && name_it(s, body, &e) == 0) {
+		taken = pool_take(s, body, text, len, c, answer);
+		r = taken ? NULL : runtimes_add(s, body->session_id);
+		if (!taken && !r)
 			(void)err_code(&e, ENOMEM, "no memory");
 	}
-	if (!r) {
-		start_body_clear(body);
-		free(body);
-		reply_error(c, &e);
+	if (r) {
+		operate(r, OPERATION_START, body, c, answer);
 		return;
 	}
-	operate(r, OPERATION_START, body, c, answer);
+	start_body_clear(body);
+	free(body);
+	if (!taken)
+		reply_error(c, &e);
 }
 
 void api_start(struct server *s, struct conn *c, const char *text, size_t len,
@@ -83,7 +82,7 @@ void api_start(struct server *s, struct conn *c, const char *text, size_t len,
 		conn_reply_detail(c, 422, e.text);
 		return;
 	}
-	start_new(s, body, c, answer);
+	start_new(s, body, text, len, c, answer);
 }
 
 static void post_start(struct server *s, struct conn *c, const char *body, size_t len)
@@ -202,7 +201,7 @@ static void get_list(struct server *s, struct conn *c, const char *body, size_t 
 	jo_object(&o, NULL);
 	jo_array(&o, "runtimes");
 	for (const struct runtime *r = s->runtimes; r; r = r->next)
-		if (r->state == RUNTIME_RUNNING || r->state == RUNTIME_STARTING)
+		if (!r->shape && (r->state == RUNTIME_RUNNING || r->state == RUNTIME_STARTING))
 			runtime_json(&o, NULL, r);
 	jo_end_array(&o);
 	jo_end_object(&o);

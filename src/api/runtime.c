@@ -71,6 +71,8 @@ void runtime_free(struct runtime *r)
 	free(r->name);
 	free(r->template);
 	free(r->program_key);
+	free(r->shape);
+	free(r->fresh);
 	free(r->created);
 	free(r->detail);
 	free(r->logs);
@@ -86,6 +88,13 @@ void runtime_set(struct runtime *r, enum runtime_state state, const char *detail
 	r->since_ms = loop_now();
 	if (state != RUNTIME_RUNNING && state != RUNTIME_FROZEN)
 		unwatch(r);
+	events_tell(r);
+}
+
+void runtime_claimed(struct runtime *r)
+{
+	r->since_ms = loop_now();
+	r->born_ms = (uint64_t)time(NULL) * 1000;
 	events_tell(r);
 }
 
@@ -154,6 +163,8 @@ int runtime_read(struct runtime *r, const struct record *record, struct err *e)
 			r->url_port = r->ports[i].host;
 	if (put_text(&r->template, label.template, e) < 0 ||
 	    put_text(&r->program_key, label.program_key, e) < 0 ||
+	    put_text(&r->shape, record->name ? NULL : label.shape, e) < 0 ||
+	    put_text(&r->fresh, record->name ? NULL : label.fresh, e) < 0 ||
 	    put_text(&r->created, record->created, e) < 0) {
 		label_clear(&label);
 		return -e->code;

@@ -53,8 +53,10 @@ struct runtime {
 	struct runtime_port ports[RUNTIME_PORTS_MAX];
 	unsigned n_ports;
 	char *template; /* the name of its template, or NULL */
-	char *created;	/* RFC 3339 */
-	char *detail;	/* why it is as it is; NULL */
+	/* Of one that is held ready for whoever comes; see pool.h. Clients are shown nothing of it. */
+	char *shape, *fresh;
+	char *created; /* RFC 3339 */
+	char *detail;  /* why it is as it is; NULL */
 	char *logs; /* of the image's own program, which has ended though the session lives; NULL */
 	uint64_t stamp;	   /* of its record, as it was read last; see session_stamp() */
 	uint64_t since_ms; /* of loop_now(): in this state */
@@ -85,6 +87,9 @@ must_check int runtime_follow(struct runtime *r, const struct record *record, bo
 
 /* Another state, from now on; `detail` may be NULL. */
 void runtime_set(struct runtime *r, enum runtime_state state, const char *detail);
+
+/* It was held ready, and begins to count for somebody now. */
+void runtime_claimed(struct runtime *r);
 
 /* Its program has ended, and this is what it said of that. */
 void runtime_break(struct runtime *r, const char *why);

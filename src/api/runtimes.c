@@ -19,15 +19,45 @@ struct runtime *runtimes_add(struct server *s, const char *name)
 	return r;
 }
 
-void runtimes_remove(struct runtime *r)
+static void take_out(struct runtime *r)
 {
-	struct server *s = r->server;
-	struct runtime **at = &s->runtimes;
+	struct runtime **at = &r->server->runtimes;
 
 	while (*at != r)
 		at = &(*at)->next;
 	*at = r->next;
+}
+
+void runtimes_remove(struct runtime *r)
+{
+	take_out(r);
 	runtime_free(r);
+}
+
+/* It is the newest of all for whoever has got it. */
+void runtimes_name(struct runtime *r, char *name)
+{
+	struct server *s = r->server;
+
+	take_out(r);
+	r->next = s->runtimes;
+	s->runtimes = r;
+	free(r->name);
+	r->name = name;
+	free(take_ptr(&r->shape));
+	free(take_ptr(&r->fresh));
+	r->stamp = session_stamp(s->state, r->id);
+	runtime_claimed(r);
+}
+
+unsigned runtimes_count(const struct server *s, bool all)
+{
+	unsigned n = 0;
+
+	/* What never came to life is no session, and makes no room scarce. */
+	for (const struct runtime *r = s->runtimes; r; r = r->next)
+		n += r->state != RUNTIME_FAILED && (all || !r->shape);
+	return n;
 }
 
 static struct runtime *known(struct server *s, const char *name)
@@ -41,7 +71,7 @@ static struct runtime *known(struct server *s, const char *name)
 static struct runtime *known_id(struct server *s, const char *id)
 {
 	for (struct runtime *r = s->runtimes; r; r = r->next)
-		if (str_eq(r->id, id))
+		if (str_eq(r->id, id) || operation_makes(r, id))
 			return r;
 	return NULL;
 }
@@ -188,7 +218,9 @@ struct runtime *runtimes_find(struct server *s, const char *name)
 
 	if (r)
 		r = current(r);
-	return r ? r : take_in(s, name);
+	if (!r)
+		r = take_in(s, name);
+	return r && r->shape ? NULL : r;
 }
 
 void runtimes_forget_failed(struct server *s)

@@ -5,7 +5,8 @@
 #include "api/runtime.h"
 #include "api/server.h"
 
-/* By session_id or by runtime_id. NULL: none that is known; the disk is looked at too. */
+/* By session_id or by runtime_id. NULL: none that is known; the disk is looked at too.
+ * None that is held ready is anybody's to ask for. */
 struct runtime *runtimes_find(struct server *s, const char *name);
 
 /* Take in what has appeared on the disk, and let go of what others have taken away. */
@@ -19,6 +20,12 @@ must_check int runtimes_peek(struct runtime *r, struct err *e);
 
 /* A new one, in the list. NULL: no memory. */
 struct runtime *runtimes_add(struct server *s, const char *name);
+
+/* One that was held ready is somebody's from now on, and called so: `name` is taken over. */
+void runtimes_name(struct runtime *r, char *name);
+
+/* How many there are that live or can be brought back; `all`: with those that are held ready. */
+unsigned runtimes_count(const struct server *s, bool all);
 
 /* Out of the list, and freed. Nobody must be waiting for it. */
 void runtimes_remove(struct runtime *r);

@@ -215,6 +215,7 @@ static void reload(struct server *s)
 		s->config = c;
 		if (access_hosts(s, &e) < 0)
 			log_error("%s", e.text);
+		pool_want(s);
 		log_info("the configuration was read again");
 	}
 	notify_manager("READY=1");
@@ -263,8 +264,10 @@ static void chores(struct timer *timer)
 		notify_manager("WATCHDOG=1");
 		s->watchdog_last_ms = now;
 	}
-	if (!s->draining)
-		reclaim_turn(s);
+	if (s->draining)
+		return;
+	reclaim_turn(s);
+	pool_turn(s);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -321,6 +324,7 @@ static int live(struct server *s, struct err *e)
 	s->chores.fire = chores;
 	s->drain.fire = end_now;
 	loop_arm(&s->loop, &s->chores, loop_now());
+	pool_begin(s);
 	conns_open(&s->conns);
 	notify_manager("READY=1");
 	while (result == 0 && !s->over)
@@ -342,6 +346,7 @@ static void clear(struct server *s)
 		if (!runtime_is_busy(r))
 			runtimes_remove(r);
 	}
+	pool_end(s);
 	config_free(s->config);
 	if (s->key)
 		explicit_bzero(s->key, strlen(s->key));

@@ -8,6 +8,7 @@
 #include "api/config.h"
 #include "api/job.h"
 #include "api/metrics.h"
+#include "api/pool.h"
 #include "api/runtime.h"
 #include "api/serve.h"
 #include "base/loop.h"
@@ -25,6 +26,7 @@ struct server {
 	struct jobs calls; /* what clients wait for of a session itself, for as long as they like */
 	struct runtime *runtimes; /* newest first */
 	struct metrics metrics;
+	struct pool pool;
 	struct event_stream *events;
 	unsigned n_events;
 	struct source signals;

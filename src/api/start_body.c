@@ -163,3 +163,38 @@ void start_body_clear(struct start_body *b)
 	strv_free(b->environment);
 	*b = (struct start_body) { 0 };
 }
+
+/* --- as a digest ----------------------------------------------------------------------------- */
+
+static void add_list(struct sha256 *s, char *const *list)
+{
+	for (; list && *list; list++)
+		sha256_add_text(s, *list);
+	sha256_add_text(s, NULL);
+}
+
+static void add_command(struct sha256 *s, const struct start_command *c)
+{
+	const int64_t numbers[] = { c->kind,	(int64_t)c->user_id, c->port,	 c->plugins,
+				    c->browser, c->has_port,	     c->has_host };
+
+	sha256_add_text(s, c->working_dir);
+	sha256_add_text(s, c->username);
+	add_list(s, c->browser_words);
+	add_list(s, c->argv);
+	sha256_add(s, numbers, sizeof(numbers));
+}
+
+void start_body_shape(const struct start_body *b, char out[SHA256_HEX_BYTES])
+{
+	const int64_t numbers[] = { (int64_t)b->factor, b->user, b->group };
+	struct sha256 s;
+
+	sha256_init(&s);
+	sha256_add_text(&s, b->image);
+	sha256_add_text(&s, b->working_dir);
+	add_list(&s, b->environment);
+	add_command(&s, &b->command);
+	sha256_add(&s, numbers, sizeof(numbers));
+	sha256_end_hex(&s, out);
+}

@@ -11,6 +11,7 @@
 
 #include "api/command.h"
 #include "base/err.h"
+#include "base/sha256.h"
 
 enum start_body_limits {
 	START_BODY_MAX = 1 << 20,
@@ -33,3 +34,6 @@ struct start_body {
 /* -EINVAL with *e naming key and line. `b` is to be cleared in both cases. */
 must_check int start_body_parse(const char *text, size_t len, struct start_body *b, struct err *e);
 void start_body_clear(struct start_body *b);
+
+/* A digest of what is asked for: equal for two starts that differ in the session's name alone. */
+void start_body_shape(const struct start_body *b, char out[SHA256_HEX_BYTES]);

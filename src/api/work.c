@@ -118,13 +118,14 @@ static int bring_up(struct order *o, struct job *j, struct err *e)
 
 static int start(struct job *j, int out, const int *fds, struct err *e)
 {
+	const struct runtime *r = runtime_of(j);
 	struct order o;
 	int result;
 
 	(void)out;
 	(void)fds;
-	result = order_make(runtime_of(j)->server->config, operation_body(operation_of(j)),
-			    runtime_of(j)->name, &o, e);
+	result = order_make(r->server->config, operation_body(operation_of(j)),
+			    r->shape ? NULL : r->name, r->shape, &o, e);
 	if (result == 0)
 		result = bring_up(&o, j, e);
 	order_clear(&o);

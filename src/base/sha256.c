@@ -105,6 +105,12 @@ void sha256_add(struct sha256 *s, const void *bytes, size_t len)
 	}
 }
 
+void sha256_add_text(struct sha256 *s, const char *text)
+{
+	sha256_add(s, text ? text : "", text ? strlen(text) + 1 : 0);
+	sha256_add(s, text ? "+" : "-", 1);
+}
+
 void sha256_end(struct sha256 *s, uint8_t digest[SHA256_BYTES])
 {
 	static const uint8_t padding[64] = { 0x80 };

@@ -17,6 +17,9 @@ struct sha256 {
 void sha256_init(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *bytes, size_t len);
 
+/* A text with its end, so that two in turn are no other two. NULL is no text, and not the empty one. */
+void sha256_add_text(struct sha256 *s, const char *text);
+
 /* The digest of all that was added. `s` must be initialised again before another use. */
 void sha256_end(struct sha256 *s, uint8_t digest[SHA256_BYTES]);
 

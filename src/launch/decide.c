@@ -10,8 +10,6 @@
 #include "plan/request_json.h"
 #include "session/session.h"
 
-#define POLICY_DEFAULT "default"
-
 int decide(struct request *q, const char *policy, struct laps *laps, struct decision *d,
 	   struct err *e)
 {

@@ -13,6 +13,7 @@
 #include "base/err.h"
 
 #define LIMIT_NONE UINT64_MAX
+#define POLICY_DEFAULT "default" /* where nobody names one */
 
 struct limits {
 	uint64_t memory_bytes, swap_bytes; /* swap is what may be used besides memory */

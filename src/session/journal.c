@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "plan/plan.h"
 #include "session/record.h"
 
 static int set_text(char **to, const char *value, struct err *e)
@@ -99,6 +100,14 @@ static int on_persists(struct record *r, const char *value, struct err *e)
 	return stands_alone("persists", value, e);
 }
 
+/* One that was held ready without a name belongs to somebody from here on. */
+static int on_name(struct record *r, const char *value, struct err *e)
+{
+	if (!request_name_ok(value))
+		return err_code(e, EINVAL, "'name': '%.70s' is no name of a session", value);
+	return set_text(&r->name, value, e);
+}
+
 static int on_paused(struct record *r, const char *value, struct err *e)
 {
 	if (!record_pause_ok(value))
@@ -164,6 +173,7 @@ static const struct {
 	{ "workspace_layer", on_workspace_layer },
 	{ "keep", on_keep },
 	{ "persists", on_persists },
+	{ "name", on_name },
 	{ "paused", on_paused },
 	{ "rested", on_rested },
 	{ "resumes", on_resumes },

@@ -71,3 +71,36 @@ void name_drop(const struct session *s)
 	if (points_to(names, name, id) && str_eq(id, s->record.id))
 		(void)unlinkat(names, name, 0);
 }
+
+/* The link first: it counts for nothing as long as the journal does not say the same. */
+static int give(struct session *s, const char *name, struct err *e)
+{
+	int alive = session_is_alive(s->state, s->record.id, e);
+
+	if (alive < 0)
+		return alive;
+	if (!alive)
+		return err_code(e, ENOENT, "session %s has ended", s->record.id);
+	if (s->record.name || s->record.paused)
+		return err_code(e, EBUSY, "session %s is not held ready any more", s->record.id);
+	s->record.name = str_dup(name, e);
+	if (!s->record.name || name_take(s, e) < 0)
+		return -e->code;
+	if (session_note(s, e, "persists") == 0 && session_note(s, e, "name %s", name) == 0)
+		return 0;
+	name_drop(s);
+	return -e->code;
+}
+
+int name_give(int state, const char *id, const char *name, struct err *e)
+{
+	struct session *s = NULL;
+	int r = session_open(state, id, false, &s, e);
+
+	if (r == 0)
+		r = session_claim(s, false, e);
+	if (r == 0)
+		r = give(s, name, e);
+	session_close(s);
+	return r;
+}

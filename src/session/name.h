@@ -12,5 +12,10 @@
  * it; one that was merely kept loses it. */
 must_check int name_take(const struct session *s, struct err *e);
 
+/* Give a session that nobody has a name for to somebody: it is called so from now on, and persists.
+ * -EBUSY while another pauses, resumes or stops it, -ENOENT when it has ended, -EEXIST as above; it is
+ * nobody's still then. */
+must_check int name_give(int state, const char *id, const char *name, struct err *e);
+
 /* Give it back, where it is still this session's. */
 void name_drop(const struct session *s);

@@ -23,6 +23,7 @@
  *	workspace_layer PATH	the same for the workspace; PATH may be relative to STATE
  *	keep			the layers stay when the session ends
  *	persists		it is brought back if its processes end: nobody but stop removes it
+ *	name NAME		what its caller calls it: it was held ready for whoever comes
  *	paused FORM		its processes are about to be frozen (FORM frozen), or ended (disk)
  *	rested			they are gone, and all that goes with them: groups, link
  *	resumes			they are about to be started again

@@ -80,6 +80,7 @@ check_PROGRAMS += tests/unit/test_freeze
 check_PROGRAMS += tests/unit/test_openapi
 check_PROGRAMS += tests/unit/test_config
 check_PROGRAMS += tests/unit/test_start_body
+check_PROGRAMS += tests/unit/test_fresh
 check_PROGRAMS += tests/unit/test_order
 check_PROGRAMS += tests/unit/test_label
 check_PROGRAMS += tests/unit/test_access

@@ -124,6 +124,8 @@ static void what_is_wrong_is_told_by_key_and_line(void **state)
 		  "line 2: the name 't'" },
 		{ "{\"templates\": [{" A_TEMPLATE ", \"dir\": \"/d\", \"repo\": \"/r\"}]}",
 		  "'repo' and 'dir' exclude each other" },
+		{ "{\"templates\": [{" A_TEMPLATE ", \"dir\": \"/d\", \"warm\": 1}]}",
+		  "'warm' does not go with 'dir'" },
 		{ "{\"templates\": [{" A_TEMPLATE ", \"rev\": \"x\"}]}", "'rev' wants a 'repo'" },
 		{ "{\"templates\": [{" A_TEMPLATE ", \"warm\": 257}]}", "'warm'" },
 		{ "{\"templates\": [{" A_TEMPLATE ", \"net\": \"host\"}]}", "'net'" },

@@ -15,6 +15,8 @@ static void what_was_written_is_read(void **state)
 			   .program = words,
 			   .directory = (char *)"/workspace/project",
 			   .program_key = (char *)"0123",
+			   .shape = (char *)"aa",
+			   .fresh = (char *)"bb",
 			   .program_port = 60000 };
 	struct label got;
 	autobuf struct buf text = { 0 };
@@ -27,6 +29,8 @@ static void what_was_written_is_read(void **state)
 	assert_string_equal(got.image, "reg/img:1");
 	assert_string_equal(got.directory, "/workspace/project");
 	assert_string_equal(got.program_key, "0123");
+	assert_string_equal(got.shape, "aa");
+	assert_string_equal(got.fresh, "bb");
 	assert_int_equal(got.program_port, 60000);
 	for (size_t i = 0; words[i]; i++)
 		assert_string_equal(got.program[i], words[i]);

@@ -55,7 +55,7 @@ static int make(const struct scratch *s, const char *config, const char *body, s
 	if (config_parse(file, strlen(file), "c", &c, e) < 0 ||
 	    start_body_parse(text, strlen(text), &b, e) < 0)
 		fail_msg("%s", e->text);
-	result = order_make(c, &b, "name", o, e);
+	result = order_make(c, &b, "name", NULL, o, e);
 	start_body_clear(&b);
 	config_free(c);
 	return result;

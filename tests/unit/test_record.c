@@ -228,6 +228,17 @@ static void journal_tells_how_a_session_is_paused(void **state)
 	record_clear(&r);
 }
 
+static void journal_tells_whose_a_session_has_become(void **state)
+{
+	struct record r = { .slot = SESSION_NO_SLOT };
+
+	(void)state;
+	apply(&r, "ready\npersists\nname a.b-c_1\n");
+	assert_string_equal(r.name, "a.b-c_1");
+	assert_true(r.persists);
+	record_clear(&r);
+}
+
 static void hostile_journal_is_refused_by_line(void **state)
 {
 	static const char *const bad[] = {
@@ -247,6 +258,10 @@ static void hostile_journal_is_refused_by_line(void **state)
 		"root_layer\n",
 		"root_layer \n",
 		"init  5 6\n",
+		"name\n",
+		"name ..\n",
+		"name a/b\n",
+		"name a b\n",
 	};
 
 	(void)state;
@@ -294,6 +309,7 @@ int main(void)
 		cmocka_unit_test(hostile_record_is_refused_by_name),
 		cmocka_unit_test(later_line_wins_and_an_empty_or_torn_one_is_ignored),
 		cmocka_unit_test(journal_tells_how_a_session_is_paused),
+		cmocka_unit_test(journal_tells_whose_a_session_has_become),
 		cmocka_unit_test(hostile_journal_is_refused_by_line),
 		cmocka_unit_test(journal_with_a_zero_byte_is_refused),
 		cmocka_unit_test(journal_cannot_pile_up_layers_without_end),

@@ -176,6 +176,48 @@ static void more_than_the_limits_is_refused(void **state)
 	start_body_clear(&b);
 }
 
+static void shape(const char *text, char out[SHA256_HEX_BYTES])
+{
+	struct start_body b;
+	struct err e = { 0 };
+
+	if (parse(text, &b, &e) < 0)
+		fail_msg("%s: %s", text, e.text);
+	start_body_shape(&b, out);
+	start_body_clear(&b);
+}
+
+static void shape_is_all_but_the_name(void **state)
+{
+	static const char *const others[] = {
+		"{\"image\":\"j\"}",
+		"{\"image\":\"i\",\"working_dir\":\"/w\"}",
+		"{\"image\":\"i\",\"environment\":{\"A\":\"\"}}",
+		"{\"image\":\"i\",\"environment\":{\"A\":\"1\"}}",
+		"{\"image\":\"i\",\"environment\":{\"A\":\"1\",\"B\":\"2\"}}",
+		"{\"image\":\"i\",\"environment\":{\"A\":\"1B=2\"}}",
+		"{\"image\":\"i\",\"resource_factor\":2}",
+		"{\"image\":\"i\",\"run_as_user\":0}",
+		"{\"image\":\"i\",\"run_as_group\":0}",
+		"{\"image\":\"i\",\"command\":\"a b\"}",
+		"{\"image\":\"i\",\"command\":[\"a b\"]}",
+		"{\"image\":\"i\",\"command\":[\"a\",\"b\",\"\"]}",
+		"{\"image\":\"i\",\"command\":[\"a\",\"b\",\"--port\",\"9\"]}",
+	};
+	char seen[ARRAY_LEN(others) + 1][SHA256_HEX_BYTES], again[SHA256_HEX_BYTES];
+
+	(void)state;
+	shape("{\"image\":\"i\"}", seen[0]);
+	shape("{\"session_id\":\"s\", \"image\":\"i\", \"command\":null}", again);
+	assert_string_equal(seen[0], again);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		shape(others[i], seen[i + 1]);
+		for (size_t j = 0; j <= i; j++)
+			if (str_eq(seen[j], seen[i + 1]))
+				fail_msg("the same shape: %s", others[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +227,7 @@ int main(void)
 		cmocka_unit_test(each_wrong_type_and_range_names_its_key),
 		cmocka_unit_test(what_is_no_start_is_refused),
 		cmocka_unit_test(more_than_the_limits_is_refused),
+		cmocka_unit_test(shape_is_all_but_the_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
