@@ -6,11 +6,10 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "http/conn.h"
 #include "sandbox/executor/action.h"
 #include "sandbox/executor/observation.h"
 
-struct server;
-struct conn;
 struct entry;
 
 enum dispatch_limits {
@@ -22,9 +21,10 @@ enum dispatch_limits {
 struct job {
 	struct server *server;
 	struct job *next;
-	struct conn *conn;   /* NULL: the client went away; the action is done all the same */
-	struct entry *entry; /* what is known of it; see actions.h */
-	struct once *once;   /* the key it must not be done twice by, or NULL; see idempotent.h */
+	struct conn *conn;     /* NULL: the client went away; the action is done all the same... */
+	struct conn_mind mind; /* ...but for one that is its client's alone */
+	struct entry *entry;   /* what is known of it; see actions.h */
+	struct once *once;     /* the key it must not be done twice by, or NULL; see idempotent.h */
 	struct action action;
 	/* How a dialect says what came of it. */
 	void (*tell)(struct job *job, struct observation *o);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "base/json_out.h"
+#include "base/str.h"
+#include "sandbox/executor/cancel.h"
 #include "sandbox/executor/server.h"
 #include "sandbox/executor/wire_v0.h"
 
@@ -108,6 +110,33 @@ static void drop(struct job *job)
 	free(job);
 }
 
+/* Nobody is left to hear of it. One that has ended by itself, or is about to, needs no telling. */
+static void leave(struct conn_mind *m)
+{
+	struct job *job = container_of(m, struct job, mind);
+
+	(void)cancel_action(&job->server->actions, job->entry);
+}
+
+/* ?while=connected: the client's end is the action's. Without it actions go on, as clients that connect
+ * anew expect. */
+static bool is_bound(const struct conn *c)
+{
+	autobuf struct buf value = { .limit = 64 };
+
+	return http_query(conn_request(c)->query, "while", &value) && !value.failed &&
+	       str_eq(buf_str(&value), "connected");
+}
+
+static void hold(struct job *job, struct conn *c)
+{
+	conn_hold(c, &job->conn);
+	if (!is_bound(c))
+		return;
+	job->mind.left = leave;
+	conn_mind(c, &job->mind);
+}
+
 void post_action(struct server *s, struct conn *c, const char *body, size_t len)
 {
 	struct wire_refusal why = { 0 };
@@ -125,9 +154,10 @@ void post_action(struct server *s, struct conn *c, const char *body, size_t len)
 		refuse_v0(c, &why);
 		return;
 	}
-	conn_hold(c, &job->conn);
+	hold(job, c);
 	if (dispatch_add(&s->dispatch, job, &e) == 0)
 		return;
-	drop(job);
+	/* In this order: the connection still points at what waited for it. */
 	refuse(c, e.text);
+	drop(job);
 }

@@ -21,7 +21,7 @@ static const struct {
 	{ E2BIG, 400 },	  { EFBIG, 413 },     { ENOSPC, 507 },	   { EDQUOT, 507 },
 	{ ENOMEM, 503 },  { EAGAIN, 503 },    { EMFILE, 503 },	   { ENFILE, 503 },
 	{ EUSERS, 503 },  { ENOSYS, 501 },    { EOPNOTSUPP, 501 }, { ECANCELED, 409 },
-	{ ENOLCK, 503 },  { ESHUTDOWN, 503 },
+	{ ENOLCK, 503 },  { ESHUTDOWN, 503 }, { ESRCH, 409 },	   { EIDRM, 410 },
 };
 
 static int status_of(const struct err *e)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "api/access.h"
+#include "api/call.h"
 #include "api/events.h"
 #include "api/notify.h"
 #include "api/reclaim.h"
@@ -30,7 +31,6 @@
 #define LOCK_TURN_MS 50
 #define CHORES_MS 1000
 #define JOBS_MAX 64 /* at once; a program that takes its time to start holds one */
-#define CALLS_MAX 256
 
 /* --- what it serves by ----------------------------------------------------------------------- */
 
@@ -296,7 +296,7 @@ static int set_up(struct server *s, char **key_file, struct err *e)
 	if (access_key(s->state, s->state_path, s->config->key_file, &s->key, key_file, e) < 0)
 		return -e->code;
 	jobs_init(&s->jobs, &s->loop, JOBS_MAX);
-	jobs_init(&s->calls, &s->loop, CALLS_MAX);
+	jobs_init(&s->calls, &s->loop, CALLS_MAX + CALLS_OWN_MAX);
 	s->jobs.owner = s->calls.owner = s;
 	s->jobs.idle = s->calls.idle = jobs_idle;
 	s->jobs.begun = s->calls.begun = job_begun;

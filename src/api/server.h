@@ -14,6 +14,8 @@
 #include "base/loop.h"
 #include "http/conn.h"
 
+struct call;
+
 struct server {
 	struct config *config;
 	char *state_path;
@@ -24,6 +26,7 @@ struct server {
 	struct conns conns;
 	struct jobs jobs;  /* operations on sessions */
 	struct jobs calls; /* what clients wait for of a session itself, for as long as they like */
+	struct call *call; /* each of those; see call.h */
 	struct runtime *runtimes; /* newest first */
 	struct metrics metrics;
 	struct pool pool;

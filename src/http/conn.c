@@ -44,10 +44,13 @@ static void tell_gone(struct conn *c)
 {
 	struct conn_stream *stream = take_ptr(&c->stream);
 	struct conn_body *to = take_ptr(&c->to);
+	struct conn_mind *mind = take_ptr(&c->mind);
 
 	if (c->holder)
 		*c->holder = NULL;
 	c->holder = NULL;
+	if (mind)
+		mind->left(mind);
 	if (stream) {
 		stream->conn = NULL;
 		stream->gone(stream);
@@ -86,7 +89,9 @@ static uint32_t wanted(const struct conn *c)
 	case CONN_BODY:
 		return c->paused ? 0 : EPOLLIN;
 	case CONN_WAIT:
-		return 0; /* only the client's going away is of interest, which is always told */
+		/* A connection that is gone is always told of, a client that has said its last only
+		 * where it is asked for. */
+		return c->mind ? (uint32_t)EPOLLRDHUP : 0;
 	case CONN_REPLY:
 		return EPOLLOUT;
 	case CONN_STREAM:

@@ -108,6 +108,16 @@ void conn_reply_invalid(struct conn *c, const char *errors);
  * when the reply begins. */
 void conn_hold(struct conn *c, struct conn **holder);
 
+/* What is done for the client alone, and not to its end without it. Embedded in what does it. */
+struct conn_mind {
+	/* The client went away before the reply began. Who closes its half of the connection counts as
+	 * gone: nothing tells the two apart. */
+	void (*left)(struct conn_mind *m);
+};
+
+/* Beside conn_hold(): be told of that. What was held is NULL then. */
+void conn_mind(struct conn *c, struct conn_mind *m);
+
 /* A reply that comes in pieces, for as long as it takes. Embedded in what makes it. */
 struct conn_stream {
 	struct conn *conn; /* NULL when it has ended, was cut, or its client went away */

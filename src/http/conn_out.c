@@ -109,6 +109,7 @@ static void begin_reply(struct conn *c, int status)
 	if (c->holder)
 		*c->holder = NULL;
 	c->holder = NULL;
+	c->mind = NULL;
 	c->to = NULL;
 	/* What is left of the body would be taken for the next request. */
 	if (!c->body_ended)
@@ -187,6 +188,12 @@ void conn_hold(struct conn *c, struct conn **holder)
 {
 	c->holder = holder;
 	*holder = c;
+}
+
+void conn_mind(struct conn *c, struct conn_mind *m)
+{
+	c->mind = m;
+	conn_watch(c);
 }
 
 /* --- in pieces ------------------------------------------------------------------------------- */

@@ -55,6 +55,7 @@ struct conn {
 	char *what; /* where somebody wants to be told; of the request in hand */
 	uint64_t began_us;
 	struct conn **holder;
+	struct conn_mind *mind;
 	struct conn_stream *stream;
 	uint64_t stream_left;
 	bool stream_chunks;

@@ -17,6 +17,8 @@ struct server {
 	int listener, client;
 	char body[64];
 	struct conn_stream stream;
+	struct conn_mind mind;
+	unsigned lefts;
 	struct conn_body taker;
 	struct conn *taking;
 	char taken[64]; /* what was taken of a body, at most `appetite` bytes at once */
@@ -45,6 +47,18 @@ static void get_later(struct server *s, struct conn *c, const char *body, size_t
 	(void)body;
 	(void)len;
 	conn_hold(c, &s->held);
+}
+
+static void mind_left(struct conn_mind *m)
+{
+	container_of(m, struct server, mind)->lefts++;
+}
+
+static void get_minded(struct server *s, struct conn *c, const char *body, size_t len)
+{
+	get_later(s, c, body, len);
+	s->mind.left = mind_left;
+	conn_mind(c, &s->mind);
 }
 
 static void stream_room(struct conn_stream *stream)
@@ -153,6 +167,7 @@ static const struct route routes[] = {
 	{ "GET", "/open", true, 0, .handle = get_open },
 	{ "POST", "/body", false, 32, .handle = post_body },
 	{ "GET", "/later", false, 0, .handle = get_later },
+	{ "GET", "/minded", true, 0, .handle = get_minded },
 	{ "GET", "/chunks", true, 0, .handle = get_chunks },
 	{ "GET", "/ten", true, 0, .handle = get_ten },
 	{ "GET", "/large", true, 0, .handle = get_large },
@@ -346,6 +361,34 @@ static void a_client_that_goes_away_is_forgotten(void **state)
 	settle(s);
 	assert_null(s->held);
 	s->client = -1;
+}
+
+static void who_waits_for_a_clients_sake_hears_that_it_left(void **state)
+{
+	struct server *s = *state;
+
+	/* Also with its next request unread. */
+	says(s, "GET /minded HTTP/1.1\r\nHost: x\r\n\r\nGET /open HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_non_null(s->held);
+	assert_int_equal(s->lefts, 0);
+	(void)close(s->client);
+	s->client = -1;
+	settle(s);
+	assert_int_equal(s->lefts, 1);
+	assert_null(s->held);
+}
+
+static void who_was_answered_is_minded_no_more(void **state)
+{
+	struct server *s = *state;
+
+	says(s, "GET /minded HTTP/1.1\r\nHost: x\r\n\r\n");
+	conn_reply(s->held, 200, NULL, "1", 1);
+	assert_non_null(strstr(hears(s), "\r\n\r\n1"));
+	(void)close(s->client);
+	s->client = -1;
+	settle(s);
+	assert_int_equal(s->lefts, 0);
 }
 
 static void further_headers_go_with_a_reply(void **state)
@@ -719,6 +762,8 @@ int main(void)
 		conn_test(a_chunked_body_beyond_the_limit_is_413_too),
 		conn_test(a_reply_may_come_later_and_the_next_request_waits),
 		conn_test(a_client_that_goes_away_is_forgotten),
+		conn_test(who_waits_for_a_clients_sake_hears_that_it_left),
+		conn_test(who_was_answered_is_minded_no_more),
 		conn_test(further_headers_go_with_a_reply),
 		conn_test(the_method_of_a_path_is_named),
 		conn_test(who_sends_what_nobody_wants_keeps_no_place),
