@@ -11,6 +11,7 @@ libbase_a_SOURCES += src/base/fs_remove.c
 libbase_a_SOURCES += src/base/io.c src/base/io.h
 libbase_a_SOURCES += src/base/json.c src/base/json.h
 libbase_a_SOURCES += src/base/json_fields.c
+libbase_a_SOURCES += src/base/json_wire.h
 libbase_a_SOURCES += src/base/json_out.c src/base/json_out.h
 libbase_a_SOURCES += src/base/loop.c src/base/loop.h
 libbase_a_SOURCES += src/base/log.c src/base/log.h

@@ -2,13 +2,12 @@
 /* request_json.c - see request_json.h. Texts may hold any byte; see escape.h. */
 #include "plan/request_json.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/escape.h"
-#include "base/json.h"
 #include "base/json_out.h"
+#include "base/json_wire.h"
 #include "base/str.h"
 #include "plan/policy_parts.h"
 #include "plan/request.h"
@@ -17,7 +16,6 @@
 
 #define WHERE "request.json"
 #define VERSION 1
-#define LIST_MAX 65536 /* arguments of a command, variables */
 #define PUBLISH_MAX 64u
 
 static const char *const kinds
@@ -30,29 +28,6 @@ struct wire {
 	uint64_t version;
 	char *kind, *net;
 };
-
-#define AT(k, kind_, member) \
-	.key = (k), .kind = FIELD_##kind_, .offset = offsetof(struct wire, member)
-#define TEXT(k, member)               \
-	{                             \
-		AT(k, STRING, member) \
-	}
-#define MUST(k, member)                                 \
-	{                                               \
-		AT(k, STRING, member), .required = true \
-	}
-#define LIST(k, member)                                 \
-	{                                               \
-		AT(k, STRINGS, member), .max = LIST_MAX \
-	}
-#define FLAG(k, member)             \
-	{                           \
-		AT(k, BOOL, member) \
-	}
-#define CUSTOM(k, f)                                         \
-	{                                                    \
-		.key = (k), .kind = FIELD_CUSTOM, .parse = f \
-	}
 
 static int parse_limits(const struct json *value, void *wire, struct err *e)
 {
@@ -89,7 +64,7 @@ static const struct field mount_fields[] = {
 	  .kind = FIELD_STRING,
 	  .offset = offsetof(struct policy_mount, inside),
 	  .required = true },
-	{ .key = "mode", .kind = FIELD_CUSTOM, .parse = policy_parse_mount_mode },
+	WIRE_CUSTOM("mode", policy_parse_mount_mode),
 	{ .key = "is_file", .kind = FIELD_BOOL, .offset = offsetof(struct policy_mount, is_file) },
 	{ .key = "owner_ids",
 	  .kind = FIELD_BOOL,
@@ -178,39 +153,39 @@ static const struct field fields[] = {
 	  .required = true,
 	  .min = VERSION,
 	  .max = VERSION },
-	MUST("kind", kind),
-	TEXT("path", r.path),
-	TEXT("subdir", r.subdir),
-	TEXT("rev", r.rev),
-	FLAG("dirty", r.dirty),
-	FLAG("trust_repo", r.trust_repo),
-	TEXT("workdir", r.workdir),
-	LIST("argv", r.argv),
-	LIST("env", r.env),
-	CUSTOM("limits", parse_limits),
-	TEXT("net", net),
-	TEXT("user", r.user),
-	TEXT("hostname", r.hostname),
-	CUSTOM("mounts", parse_mounts),
-	FLAG("toolchains", r.toolchains),
-	TEXT("rootfs", r.rootfs),
-	FLAG("rootfs_mapped", r.rootfs_mapped),
-	FLAG("rootfs_fixed", r.rootfs_fixed),
-	TEXT("rootfs_shell", r.rootfs_shell),
-	CUSTOM("publish", parse_publish),
-	FLAG("tty", r.tty),
-	FLAG("keep", r.keep),
-	FLAG("ends_with_us", r.ends_with_us),
-	TEXT("term", r.term),
-	TEXT("name", r.name),
-	TEXT("label", r.label),
-	FLAG("persists", r.persists),
-	LIST("toolchain_path", r.toolchain_path),
-	LIST("host_env", r.host_env),
-	MUST("policy_path", p.path),
-	MUST("policy", p.texts.own),
-	TEXT("policy_extended", p.texts.extended),
-	TEXT("policy_oci", p.texts.oci),
+	WIRE_MUST("kind", kind),
+	WIRE_TEXT("path", r.path),
+	WIRE_TEXT("subdir", r.subdir),
+	WIRE_TEXT("rev", r.rev),
+	WIRE_FLAG("dirty", r.dirty),
+	WIRE_FLAG("trust_repo", r.trust_repo),
+	WIRE_TEXT("workdir", r.workdir),
+	WIRE_LIST("argv", r.argv),
+	WIRE_LIST("env", r.env),
+	WIRE_CUSTOM("limits", parse_limits),
+	WIRE_TEXT("net", net),
+	WIRE_TEXT("user", r.user),
+	WIRE_TEXT("hostname", r.hostname),
+	WIRE_CUSTOM("mounts", parse_mounts),
+	WIRE_FLAG("toolchains", r.toolchains),
+	WIRE_TEXT("rootfs", r.rootfs),
+	WIRE_FLAG("rootfs_mapped", r.rootfs_mapped),
+	WIRE_FLAG("rootfs_fixed", r.rootfs_fixed),
+	WIRE_TEXT("rootfs_shell", r.rootfs_shell),
+	WIRE_CUSTOM("publish", parse_publish),
+	WIRE_FLAG("tty", r.tty),
+	WIRE_FLAG("keep", r.keep),
+	WIRE_FLAG("ends_with_us", r.ends_with_us),
+	WIRE_TEXT("term", r.term),
+	WIRE_TEXT("name", r.name),
+	WIRE_TEXT("label", r.label),
+	WIRE_FLAG("persists", r.persists),
+	WIRE_LIST("toolchain_path", r.toolchain_path),
+	WIRE_LIST("host_env", r.host_env),
+	WIRE_MUST("policy_path", p.path),
+	WIRE_MUST("policy", p.texts.own),
+	WIRE_TEXT("policy_extended", p.texts.extended),
+	WIRE_TEXT("policy_oci", p.texts.oci),
 };
 
 static void *member(const struct wire *w, const struct field *f)
@@ -273,7 +248,9 @@ static int finish(struct wire *w, struct err *e)
 int request_parse(const char *text, size_t len, struct request *r, struct request_policy *p,
 		  struct err *e)
 {
-	struct json_limits limits = { .bytes = REQUEST_BYTES_MAX, .depth = 4, .values = LIST_MAX };
+	struct json_limits limits = { .bytes = REQUEST_BYTES_MAX,
+				      .depth = 4,
+				      .values = WIRE_LIST_MAX };
 	struct wire w __attribute__((cleanup(wire_clear))) = { .version = 0 };
 	autojson struct json_doc *doc = NULL;
 

@@ -2,19 +2,17 @@
 /* record.c - see record.h. */
 #include "session/record.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/escape.h"
-#include "base/json.h"
 #include "base/json_out.h"
+#include "base/json_wire.h"
 #include "base/str.h"
 #include "plan/plan.h"
 #include "plan/strv.h"
 
 #define WHERE "record.json"
-#define LIST_MAX 65536 /* arguments of a command */
 
 static const char *const
 	ids_names[] = { [IDS_ROOT] = "root", [IDS_SUBIDS] = "subids", [IDS_SINGLE] = "single" };
@@ -100,29 +98,6 @@ static int parse_ports(const struct json *list, void *wire, struct err *e)
 	return 0;
 }
 
-#define AT(k, kind_, member) \
-	.key = (k), .kind = FIELD_##kind_, .offset = offsetof(struct wire, member)
-#define TEXT(k, member)               \
-	{                             \
-		AT(k, STRING, member) \
-	}
-#define MUST(k, member)                                 \
-	{                                               \
-		AT(k, STRING, member), .required = true \
-	}
-#define LIST(k, member)                                 \
-	{                                               \
-		AT(k, STRINGS, member), .max = LIST_MAX \
-	}
-#define FLAG(k, member)             \
-	{                           \
-		AT(k, BOOL, member) \
-	}
-#define NUMBER(k, member, most)                   \
-	{                                         \
-		AT(k, U64, member), .max = (most) \
-	}
-
 static const struct field fields[] = {
 	{ .key = "version",
 	  .kind = FIELD_U64,
@@ -130,43 +105,43 @@ static const struct field fields[] = {
 	  .required = true,
 	  .min = RECORD_VERSION,
 	  .max = RECORD_VERSION },
-	MUST("id", id),
-	TEXT("created", r.created),
-	MUST("ids", ids),
-	NUMBER("slot", slot, SESSION_NO_SLOT),
-	{ .key = "session_uids", .kind = FIELD_CUSTOM, .parse = parse_uids },
-	{ .key = "session_gids", .kind = FIELD_CUSTOM, .parse = parse_gids },
-	NUMBER("host_uid", host_uid, UINT32_MAX),
-	TEXT("workspace_kind", r.workspace_kind),
-	TEXT("path", r.path),
-	TEXT("subdir", r.subdir),
-	TEXT("rev", r.rev),
-	TEXT("commit", r.commit),
-	TEXT("repo_id", r.repo_id),
-	TEXT("policy", r.policy),
-	TEXT("policy_digest", r.policy_digest),
-	LIST("command", r.command),
-	TEXT("user", r.user),
-	LIST("layers_root", r.layers_root),
-	LIST("layers_workspace", r.layers_workspace),
-	LIST("groups", groups),
-	TEXT("link", link),
-	NUMBER("address", address, UINT32_MAX),
-	NUMBER("port", port, UINT16_MAX),
-	NUMBER("host_port", host_port, UINT16_MAX),
-	{ .key = "ports", .kind = FIELD_CUSTOM, .parse = parse_ports },
-	TEXT("key", key),
-	FLAG("keep", r.keep),
-	FLAG("stays", r.stays),
-	TEXT("name", r.name),
-	TEXT("label", r.label),
-	FLAG("persists", r.persists),
-	TEXT("paused", r.paused),
-	FLAG("rested", r.rested),
-	TEXT("freezer", r.freezer),
-	FLAG("ready", r.ready),
-	NUMBER("init_pid", init_pid, INT32_MAX),
-	NUMBER("init_start", init_start, INT64_MAX),
+	WIRE_MUST("id", id),
+	WIRE_TEXT("created", r.created),
+	WIRE_MUST("ids", ids),
+	WIRE_NUMBER("slot", slot, SESSION_NO_SLOT),
+	WIRE_CUSTOM("session_uids", parse_uids),
+	WIRE_CUSTOM("session_gids", parse_gids),
+	WIRE_NUMBER("host_uid", host_uid, UINT32_MAX),
+	WIRE_TEXT("workspace_kind", r.workspace_kind),
+	WIRE_TEXT("path", r.path),
+	WIRE_TEXT("subdir", r.subdir),
+	WIRE_TEXT("rev", r.rev),
+	WIRE_TEXT("commit", r.commit),
+	WIRE_TEXT("repo_id", r.repo_id),
+	WIRE_TEXT("policy", r.policy),
+	WIRE_TEXT("policy_digest", r.policy_digest),
+	WIRE_LIST("command", r.command),
+	WIRE_TEXT("user", r.user),
+	WIRE_LIST("layers_root", r.layers_root),
+	WIRE_LIST("layers_workspace", r.layers_workspace),
+	WIRE_LIST("groups", groups),
+	WIRE_TEXT("link", link),
+	WIRE_NUMBER("address", address, UINT32_MAX),
+	WIRE_NUMBER("port", port, UINT16_MAX),
+	WIRE_NUMBER("host_port", host_port, UINT16_MAX),
+	WIRE_CUSTOM("ports", parse_ports),
+	WIRE_TEXT("key", key),
+	WIRE_FLAG("keep", r.keep),
+	WIRE_FLAG("stays", r.stays),
+	WIRE_TEXT("name", r.name),
+	WIRE_TEXT("label", r.label),
+	WIRE_FLAG("persists", r.persists),
+	WIRE_TEXT("paused", r.paused),
+	WIRE_FLAG("rested", r.rested),
+	WIRE_TEXT("freezer", r.freezer),
+	WIRE_FLAG("ready", r.ready),
+	WIRE_NUMBER("init_pid", init_pid, INT32_MAX),
+	WIRE_NUMBER("init_start", init_start, INT64_MAX),
 };
 
 static void *member(const struct wire *w, const struct field *f)
@@ -300,7 +275,9 @@ static int wire_finish(struct wire *w, struct err *e)
 
 int record_parse(const char *text, size_t len, struct record *r, struct err *e)
 {
-	struct json_limits limits = { .bytes = RECORD_BYTES_MAX, .depth = 4, .values = LIST_MAX };
+	struct json_limits limits = { .bytes = RECORD_BYTES_MAX,
+				      .depth = 4,
+				      .values = WIRE_LIST_MAX };
 	struct wire w __attribute__((cleanup(wire_clear))) = { .slot = SESSION_NO_SLOT };
 	autojson struct json_doc *doc = NULL;
 

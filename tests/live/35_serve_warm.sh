@@ -215,6 +215,8 @@ test_one_that_died_is_given_to_nobody() {
 	dead=$(nameless)
 	init=$(ohs show --json "$dead" | jq .init_pid)
 	kill -9 "$init"
+	is_dead() { [ ! -e "/proc/$init" ] || grep -q '^State:.*Z' "/proc/$init/status"; }
+	wait_until 20 is_dead || fail "its first process lives on"
 	start_session s1
 	[ "$id" != "$dead" ] || fail "a dead session was handed out"
 	assert_eq hello "$(says 'head -n 1 README')"

@@ -270,7 +270,7 @@ static struct once *forget_client(struct server *s, const char *key)
 
 static void the_oldest_answers_and_keys_go_when_there_are_too_many(void **state)
 {
-	char *large = calloc(1, IDEMPOTENT_ANSWER_MAX), key[16];
+	char *large = calloc(1, IDEMPOTENT_ANSWER_MAX), key[24];
 	struct server *s = *state;
 
 	assert_non_null(large);

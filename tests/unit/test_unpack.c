@@ -407,7 +407,10 @@ static void a_name_that_grew_after_it_was_looked_at_is_refused(void **state)
 	for (int i = 0; i < LONG_NAME; i += 2)
 		memcpy(name + i, "./", 2);
 	for (int i = 0; i < LONG_ENTRIES; i++) {
-		(void)snprintf(name + LONG_NAME - 3, 4, "%03d", i);
+		char number[12];
+
+		(void)snprintf(number, sizeof(number), "%03d", i);
+		memcpy(name + LONG_NAME - 3, number, 4);
 		add(&a, name, "x");
 	}
 	spoilt.directory_at = (off_t)a.all.len;
