@@ -257,6 +257,14 @@ static void empty_list(struct json_out *o, const char *key)
 	jo_end_array(o);
 }
 
+/* The SDK shows these alone, so they say as well why there is no session. */
+static const char *pod_logs(const struct runtime *r)
+{
+	if (r->logs)
+		return r->logs;
+	return r->state == RUNTIME_FAILED && r->detail ? r->detail : "";
+}
+
 void runtime_json(struct json_out *o, const char *key, const struct runtime *r)
 {
 	/* A session without the program that it was started for is of no use to its client. */
@@ -276,7 +284,7 @@ void runtime_json(struct json_out *o, const char *key, const struct runtime *r)
 	empty_list(o, "restart_reasons");
 	empty_list(o, "container_statuses");
 	empty_list(o, "events");
-	jo_string(o, "pod_logs", r->logs ? r->logs : "");
+	jo_string(o, "pod_logs", pod_logs(r));
 	work_hosts(o, r);
 	jo_end_object(o);
 }

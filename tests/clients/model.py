@@ -26,6 +26,20 @@ def choice(messages):
             "message": {"role": "assistant", "content": f"Step {turn}.", "tool_calls": [call]}}
 
 
+def answer(request):
+    """The body and its type: one object, or the same as a stream of a single piece."""
+    said = choice(request["messages"])
+    whole = {"id": "scripted", "created": 0, "model": request["model"],
+             "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}
+    if not request.get("stream"):
+        return json.dumps(whole | {"object": "chat.completion", "choices": [said]}).encode(), "application/json"
+    piece = {"index": 0, "delta": said["message"], "finish_reason": said["finish_reason"]}
+    for i, call in enumerate(piece["delta"].get("tool_calls", [])):
+        call["index"] = i
+    text = json.dumps(whole | {"object": "chat.completion.chunk", "choices": [piece]})
+    return f"data: {text}\n\ndata: [DONE]\n\n".encode(), "text/event-stream"
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -36,13 +50,9 @@ class Handler(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         roles = [message["role"] for message in request["messages"]]
         print(self.path, json.dumps({"roles": roles, "last": request["messages"][-1]["content"]}), flush=True)
-        body = json.dumps({
-            "id": "scripted", "object": "chat.completion", "created": 0, "model": request["model"],
-            "choices": [choice(request["messages"])],
-            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-        }).encode()
+        body, kind = answer(request)
         self.send_response(200)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

@@ -31,7 +31,7 @@ make_root() {
 		lend "$root.new" &&
 		cp "$here"/*.lock "$root.new" &&
 		inside .new sh -ec "python3 -m venv /uv && /uv/bin/pip install -q uv==$UV" >>"$log" 2>&1 &&
-		inside .new sh -ec 'for v in v0 v1; do
+		inside .new sh -ec 'for v in v0 v1 app; do
 				python3 -m venv /$v
 				uv pip install -q --no-cache --python /$v/bin/python --no-deps -r /$v.lock
 			done' >>"$log" 2>&1 &&
