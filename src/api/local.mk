@@ -27,5 +27,6 @@ libapi_a_SOURCES += src/api/runtime.c src/api/runtime.h
 libapi_a_SOURCES += src/api/serve.c src/api/serve.h src/api/server.h
 libapi_a_SOURCES += src/api/service.c src/api/service.h
 libapi_a_SOURCES += src/api/start_body.c src/api/start_body.h
+libapi_a_SOURCES += src/api/tidy.c src/api/tidy.h
 libapi_a_SOURCES += src/api/work.c src/api/work.h
 libapi_a_SOURCES += src/api/words.c src/api/words.h

@@ -8,6 +8,7 @@
 #include "api/held.h"
 #include "api/reply.h"
 #include "api/runtimes.h"
+#include "api/tidy.h"
 #include "api/work.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -180,6 +181,8 @@ static void job_done(struct job *j)
 	if (e.code && o->is_cancelled)
 		(void)err_code(&e, ECANCELED, "it was stopped meanwhile");
 	log_operation(r, names[o->kind], j->result->wall_us, &e);
+	if (o->kind == OPERATION_STOP || o->kind == OPERATION_RELEASE || e.code)
+		tidy_later(r->server);
 	finish(o, &e);
 }
 

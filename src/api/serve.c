@@ -20,6 +20,7 @@
 #include "api/reclaim.h"
 #include "api/reply.h"
 #include "api/runtimes.h"
+#include "api/tidy.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "launch/lifecycle.h"
@@ -323,6 +324,7 @@ static int live(struct server *s, struct err *e)
 	s->watchdog_ms = notify_watchdog_ms();
 	s->chores.fire = chores;
 	s->drain.fire = end_now;
+	tidy_init(s);
 	loop_arm(&s->loop, &s->chores, loop_now());
 	pool_begin(s);
 	conns_open(&s->conns);

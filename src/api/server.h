@@ -33,13 +33,14 @@ struct server {
 	struct event_stream *events;
 	unsigned n_events;
 	struct source signals;
-	struct timer chores, drain;
+	struct timer chores, drain, tidy;
 	const struct serve_options *options;
 	int lock; /* of the state directory: there is one daemon for it */
 	uint64_t watchdog_ms, watchdog_last_ms;
 	uint64_t idle_ms; /* for sessions whose template says nothing; 0: for ever */
 	uint64_t asked_ms, ask_every_ms;
 	bool asking;
+	bool tidying, untidy; /* at it; there is more since */
 	char **hosts; /* what a Host header may say */
 	bool draining, over;
 	uint64_t began_ms;

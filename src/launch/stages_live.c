@@ -326,13 +326,13 @@ int stage_boot_up(struct launch *l, struct err *e)
 	return send_orders(l, &m, e);
 }
 
-/* While the child works we would only wait. */
+/* While the child works we would only wait; what it answers ends that. */
 static void use_the_time(struct launch *l)
 {
 	struct err e = { 0 };
 
 	ids_reap(l->userns, ARRAY_LEN(l->userns));
-	if (spare_tidy(l->state, &e) < 0)
+	if (spare_tidy(l->state, l->gate, &e) < 0)
 		log_debug("%s", e.text);
 }
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/fs.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -20,6 +21,7 @@
 #include "base/str.h"
 
 #define SPARES_MAX 96
+#define SPARES_PATIENT (SPARES_MAX / 2)
 #define NAME_DIGITS 16
 #define TIDY ".tidy"
 #define GONE "gone"
@@ -118,7 +120,16 @@ static const struct {
 	{ "work/work", AT_REMOVEDIR },
 };
 
-static int tidy_layer(int layers, const char *name, struct err *e)
+/* Somebody waits for us by now. */
+static bool is_wanted(int until)
+{
+	struct pollfd p = { .fd = until, .events = POLLIN };
+
+	return until >= 0 && poll(&p, 1, 0) != 0;
+}
+
+/* 1 where it was left half done, which hurts nobody: the next one goes on there. */
+static int tidy_layer(int layers, const char *name, int until, struct err *e)
 {
 	autoclose int layer = openat(layers, name, DIR_FLAGS);
 
@@ -127,28 +138,34 @@ static int tidy_layer(int layers, const char *name, struct err *e)
 	/* Shut by the kernel, also against its owner. */
 	if (geteuid() != 0 && fchmodat(layer, "work/work", 0700, 0) < 0 && errno != ENOENT)
 		return err_errno(e, "open the work directory of layer '%s'", name);
-	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+	for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+		if (is_wanted(until))
+			return 1;
 		(void)unlinkat(layer, marks[i].path, marks[i].flags); /* what stays is seen below */
+	}
 	return is_as_made(layer, true) ? 0 : fs_remove_tree(layers, name, e);
 }
 
-static int fit_layer(int layers, const char *name, struct err *e)
+static int fit_layer(int layers, const char *name, int until, struct err *e)
 {
 	autoclose int layer = openat(layers, name, DIR_FLAGS);
 
+	(void)until; /* half of it would be none */
 	/* Layers of --mount are one session's own affair. */
 	if (layer >= 0 && !str_starts(name, "mount-") && is_as_made(layer, false))
 		return 0;
 	return fs_remove_tree(layers, name, e);
 }
 
-static int each_layer(int session, int (*each)(int layers, const char *name, struct err *e),
-		      struct err *e)
+/* Until one of them fails or is left half done. */
+static int each_layer(int session,
+		      int (*each)(int layers, const char *name, int until, struct err *e),
+		      int until, struct err *e)
 {
 	autoclose int layers = openat(session, "layers", DIR_FLAGS);
 	autodir DIR *dir = NULL;
 	const struct dirent *d;
-	int copy;
+	int copy, r = 0;
 
 	if (layers < 0)
 		return errno == ENOENT ? 0 : err_errno(e, "open the directory of layers");
@@ -158,17 +175,17 @@ static int each_layer(int session, int (*each)(int layers, const char *name, str
 		auto_close(&copy);
 		return err_errno(e, "read the directory of layers");
 	}
-	while ((d = readdir(dir)))
-		if (d->d_name[0] != '.' && each(layers, d->d_name, e) < 0)
-			return -e->code;
-	return 0;
+	while (r == 0 && (d = readdir(dir)))
+		if (d->d_name[0] != '.')
+			r = each(layers, d->d_name, until, e);
+	return r;
 }
 
 bool spare_fit(int session)
 {
 	struct err ignored; /* who may remove it is asked by who removes it */
 
-	return each_layer(session, fit_layer, &ignored) == 0;
+	return each_layer(session, fit_layer, -1, &ignored) == 0;
 }
 
 /* ---- the shelf ---- */
@@ -288,22 +305,24 @@ static int shelf_lock(int spares, int how, struct err *e)
 	return errno == EWOULDBLOCK ? 0 : err_errno(e, "lock '" SHELF "'");
 }
 
-static int tidy(int spares, const char *name, struct err *e)
+static int tidy(int spares, const char *name, int until, struct err *e)
 {
 	autoclose int session = openat(spares, name, DIR_FLAGS);
 	char tidied[NAME_MAX_BYTES];
+	int r;
 
 	if (session < 0)
 		return err_errno(e, "open spare '%s'", name);
-	if (each_layer(session, tidy_layer, e) < 0)
-		return err_wrap(e, "spare '%s'", name);
+	r = each_layer(session, tidy_layer, until, e);
+	if (r != 0)
+		return r < 0 ? err_wrap(e, "spare '%s'", name) : 0;
 	(void)snprintf(tidied, sizeof(tidied), "%.*s" TIDY, NAME_DIGITS, name);
 	if (renameat(spares, name, spares, tidied) < 0)
 		return err_errno(e, "rename spare '%s'", name);
 	return 1;
 }
 
-int spare_tidy(int state, struct err *e)
+int spare_tidy(int state, int until, struct err *e)
 {
 	autoclose int spares = shelf_open(state, e);
 	struct shelf shelf = { .n = 0 };
@@ -316,7 +335,10 @@ int spare_tidy(int state, struct err *e)
 		return locked;
 	if (each_name(spares, note_name, &shelf, e) < 0)
 		return -e->code;
-	return shelf.rested[0] && has_rested(shelf.rested) ? tidy(spares, shelf.rested, e) : 0;
+	if (!shelf.rested[0] || !has_rested(shelf.rested))
+		return 0;
+	/* Where nobody gets to the end, ends of sessions would soon have to remove all of theirs. */
+	return tidy(spares, shelf.rested, shelf.n < SPARES_PATIENT ? until : -1, e);
 }
 
 static int remove_spare(int spares, const char *name, void *arg, struct err *e)

@@ -11,7 +11,8 @@
  *
  * The kernel unmounts what a dead session had a little later than its death is seen, and what it
  * leaves in a work directory costs as much to remove as all else: a later start does both, the
- * waiting and the work, while it waits for its child. */
+ * waiting and the work, while it waits for its child and for no longer: each directory may take the
+ * disk milliseconds. A daemon does it beside its starts (api/tidy.h). */
 #pragma once
 
 #include <stdbool.h>
@@ -28,8 +29,10 @@ bool spare_fit(int session);
 /* Keep sessions/ID, which must be fit and retired. 1, or 0 where there are enough: it is still there. */
 must_check int spare_give(int state, int sessions, const char *id, struct err *e);
 
-/* Tidy the one that has rested longest. 1, or 0 where none has rested or another process is at it. */
-must_check int spare_tidy(int state, struct err *e);
+/* Tidy the one that has rested longest. 1, or 0 where none has rested or another process is at it; or
+ * where it was left half done, because there is something to read at `until` (-1: nothing ever is) and
+ * the shelf is not so full that it cannot wait. */
+must_check int spare_tidy(int state, int until, struct err *e);
 
 /* Remove all of them, and say how many. Sessions that are being made are not disturbed. */
 must_check int spare_clear(int state, struct err *e);

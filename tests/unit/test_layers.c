@@ -334,7 +334,7 @@ static void begin_next(struct place *p, const char *id)
 
 	(void)strcpy(r.id, id);
 	sh(p, "cd cache/vacant; for d in $(ls); do mv $d 000000000000000${d#${d%?}}; done");
-	while (spare_tidy(p->state, &e) > 0)
+	while (spare_tidy(p->state, -1, &e) > 0)
 		;
 	session_close(p->session);
 	if (session_new(p->state, &r, &p->session, &e) < 0)
@@ -395,6 +395,29 @@ static bool is_used_again(struct place *p, const char *meanwhile)
 	"S=sessions/" ID "/layers/a; mkdir -p m;"                                 \
 	"mount -t overlay o -o lowerdir=lower,upperdir=$S/upper,workdir=$S/work," \
 	"volatile m; mkdir m/x; touch m/x/y; rm -r m/x; umount m"
+
+static void tidying_ends_when_somebody_waits_and_is_gone_on_with(void **state)
+{
+	struct place *p = *state;
+	struct err e = { 0 };
+	int ends[2];
+	mode_t mode;
+
+	assert_int_equal(layers_remove(p->session, &e), 0);
+	(void)next_upper(p, &mode);
+	sh(p, "mkdir -p sessions/" ID "/layers/a/work/work/incompat/volatile");
+	assert_int_equal(layers_remove(p->session, &e), 0);
+	sh(p, "mv cache/vacant/* cache/vacant/0000000000000001");
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	assert_int_equal(spare_tidy(p->state, ends[0], &e), 0);
+	sh(p, "test -d cache/vacant/0000000000000001/layers/a/work/work/incompat");
+	(void)close(ends[1]);
+	(void)close(ends[0]);
+	assert_int_equal(spare_tidy(p->state, -1, &e), 1);
+	sh(p, "test -d cache/vacant/0000000000000001.tidy/layers/a/work &&"
+	      "! test -e cache/vacant/0000000000000001.tidy/layers/a/work/work");
+}
 
 static void layer_that_was_not_written_to_serves_the_next_session(void **state)
 {
@@ -482,17 +505,17 @@ static void spare_directories_rest_before_they_are_tidied_and_used(void **state)
 	struct err e = { 0 };
 
 	assert_int_equal(spare_count(p->state, &e), 0);
-	assert_int_equal(spare_tidy(p->state, &e), 0);
+	assert_int_equal(spare_tidy(p->state, -1, &e), 0);
 	assert_int_equal(layers_remove(p->session, &e), 0);
 	assert_int_equal(spare_count(p->state, &e), 1);
 	sessions = sessions_hold(p->state, &e);
 	sh(p, "mv cache/vacant/* cache/vacant/$(printf %016x $(date +%s%N))");
-	assert_int_equal(spare_tidy(p->state, &e), 0);
+	assert_int_equal(spare_tidy(p->state, -1, &e), 0);
 	assert_int_equal(spare_take(p->state, sessions, ID, &e), 0);
 	sh(p, "mv cache/vacant/* cache/vacant/ffffffffffffffff");
 	assert_int_equal(spare_take(p->state, sessions, ID, &e), 0);
-	assert_int_equal(spare_tidy(p->state, &e), 1);
-	assert_int_equal(spare_tidy(p->state, &e), 0);
+	assert_int_equal(spare_tidy(p->state, -1, &e), 1);
+	assert_int_equal(spare_tidy(p->state, -1, &e), 0);
 	assert_int_equal(spare_take(p->state, sessions, ID, &e), 1);
 	assert_int_equal(spare_take(p->state, sessions, ID, &e), 0);
 	assert_int_equal(spare_count(p->state, &e), 0);
@@ -508,9 +531,9 @@ static void spare_directory_is_not_tidied_by_two(void **state)
 	sh(p, "mv cache/vacant/* cache/vacant/0000000000000001");
 	at_it = openat(p->state, "cache/vacant", O_RDONLY);
 	assert_int_equal(flock(at_it, LOCK_EX), 0);
-	assert_int_equal(spare_tidy(p->state, &e), 0);
+	assert_int_equal(spare_tidy(p->state, -1, &e), 0);
 	drop_fd(&at_it);
-	assert_int_equal(spare_tidy(p->state, &e), 1);
+	assert_int_equal(spare_tidy(p->state, -1, &e), 1);
 }
 
 static void cleared_shelf_is_empty(void **state)
@@ -706,6 +729,7 @@ int main(void)
 		TEST(who_waits_for_an_ended_session_does_not_find_the_next),
 		TEST(spare_directories_rest_before_they_are_tidied_and_used),
 		TEST(spare_directory_is_not_tidied_by_two),
+		TEST(tidying_ends_when_somebody_waits_and_is_gone_on_with),
 		TEST(cleared_shelf_is_empty),
 		TEST(layers_of_subordinate_ids_are_read_and_removed_by_their_root),
 		TEST(layers_of_one_id_are_read_where_their_owner_shut_them),
