@@ -27,13 +27,18 @@ static void add_stat(struct sha256 *s, int dir, const char *name, int flags)
 	sha256_add(s, words, sizeof(words));
 }
 
-/* Where installing, removing and upgrading leave their marks, and what a start copies. */
+static void add_places(struct sha256 *s, int root, const char *const *places)
+{
+	for (; *places; places++)
+		add_stat(s, root, *places, AT_SYMLINK_NOFOLLOW);
+}
+
+/* Where installing, removing and upgrading leave their marks. Of the host a session has a copy of what it
+ * needs below /etc; that somebody else there has got an account makes no session stale. */
 static int add_root(struct sha256 *s, const char *rootfs, struct err *e)
 {
-	static const char *const places[] = {
-		".",
+	static const char *const software[] = {
 		"bin",
-		"etc",
 		"opt",
 		"usr",
 		"usr/bin",
@@ -41,19 +46,20 @@ static int add_root(struct sha256 *s, const char *rootfs, struct err *e)
 		"usr/lib",
 		"usr/local/bin",
 		"usr/local/lib",
-		"etc/passwd",
-		"etc/group",
 		"etc/ld.so.cache",
-		"var/lib/dpkg/status",
 		"var/lib/rpm",
+		"var/lib/dpkg/status",
 		"lib/apk/db/installed",
+		NULL,
 	};
+	static const char *const own[] = { ".", "etc", "etc/passwd", "etc/group", NULL };
 	autoclose int root = open(rootfs ? rootfs : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (root < 0)
-		return err_errno(e, "'%s'", rootfs);
-	for (size_t i = 0; i < ARRAY_LEN(places); i++)
-		add_stat(s, root, places[i], AT_SYMLINK_NOFOLLOW);
+		return err_errno(e, "'%s'", rootfs ? rootfs : "/");
+	add_places(s, root, software);
+	if (rootfs)
+		add_places(s, root, own);
 	add_stat(s, AT_FDCWD, "/etc/resolv.conf", 0);
 	return 0;
 }

@@ -225,12 +225,20 @@ static void start_one(struct server *s, struct pool_shape *p)
 	free(body);
 }
 
-static void later(struct pool_shape *p, uint64_t now)
+/* The template's own is tried again, ever more seldom; what a client asked for and could not have either is
+ * forgotten: the next client will show what it is. */
+static void has_failed(struct pool_shape *p, const struct session_template *t)
 {
 	unsigned doublings = p->failed < AGAIN_MAX ? p->failed : AGAIN_MAX;
 
 	p->failed++;
-	p->again_ms = now + (UINT64_C(1000) << doublings);
+	p->again_ms = loop_now() + (UINT64_C(1000) << doublings);
+	if (!p->asked)
+		return;
+	free(take_ptr(&p->text));
+	p->shape[0] = '\0';
+	p->asked = false;
+	learn_template(p, t);
 }
 
 /* How many of a template's there are, once those that are of no use have been sent away. */
@@ -239,10 +247,9 @@ struct held {
 };
 
 /* Is it still what would be handed out? `fresh` NULL: that was not looked at. */
-static bool is_wanted(const struct runtime *r, const struct pool_shape *p, const char *fresh,
-		      uint64_t now)
+static bool is_wanted(const struct runtime *r, const struct pool_shape *p, const char *fresh)
 {
-	if (r->state != RUNTIME_RUNNING || r->logs || now - r->since_ms > POOL_AGE_MS)
+	if (r->state != RUNTIME_RUNNING || r->logs || loop_now() - r->since_ms > POOL_AGE_MS)
 		return false;
 	/* Whether those that an earlier daemon left are what clients want, a client will show. */
 	if (p->text && !str_eq(r->shape, p->shape))
@@ -250,19 +257,17 @@ static bool is_wanted(const struct runtime *r, const struct pool_shape *p, const
 	return !fresh || (r->fresh && str_eq(r->fresh, fresh));
 }
 
-static void count_one(struct runtime *r, struct pool_shape *p, const char *fresh, uint64_t most,
-		      struct held *n)
+static void count_one(struct runtime *r, const struct session_template *t, struct pool_shape *p,
+		      const char *fresh, uint64_t most, struct held *n)
 {
-	uint64_t now = loop_now();
-
 	if (r->state == RUNTIME_FAILED && !runtime_is_busy(r)) {
-		later(p, now);
+		has_failed(p, t);
 		runtimes_remove(r);
 	} else if (r->state == RUNTIME_STARTING) {
 		n->starting++;
 	} else if (runtime_is_busy(r)) {
 		; /* it is being stopped */
-	} else if (n->ready < most && is_wanted(r, p, fresh, now)) {
+	} else if (n->ready < most && is_wanted(r, p, fresh)) {
 		n->ready++;
 		p->failed = 0;
 	} else {
@@ -279,7 +284,7 @@ static struct held count(struct server *s, const struct session_template *t, str
 	for (r = s->runtimes; r; r = next) {
 		next = r->next;
 		if (r->shape && str_eq(r->template, t->name))
-			count_one(r, p, fresh, most, &n);
+			count_one(r, t, p, fresh, most, &n);
 	}
 	return n;
 }

@@ -19,7 +19,7 @@ pool_up() {
 warm() { curl -sS -H "X-API-Key: $api_key" "$base/metrics" | sed -n 's/^ohsandbox_sessions{state="warm"} //p'; }
 taken() { curl -sS -H "X-API-Key: $api_key" "$base/metrics" | sed -n 's/^ohsandbox_warm_starts_total //p'; }
 holds() { [ "$(warm)" = "$1" ]; }
-wait_for_warm() { wait_until 60 holds "$1" || fail "it holds $(warm) ready, not $1: $(<"$T/serve.log")"; }
+wait_for_warm() { wait_until 60 holds "$1" || fail "it holds $(warm) ready, not $1: $(grep -v metrics "$T/serve.log")"; }
 
 # Ids of the sessions that nobody has a name for.
 nameless() { ohs list --json | jq -r '.[] | select(.name == null) | .id' | sort; }
@@ -259,6 +259,20 @@ test_what_cannot_be_started_is_not_tried_without_end() {
 	expect 200 GET /list
 	is "$body" '.runtimes == []'
 	serve_down
+}
+
+test_what_a_client_may_not_have_is_not_held_either() {
+	pool_up 1
+	wait_for_warm 1
+	expect 403 POST /start '{"image":"img","session_id":"s1","environment":{"OHSANDBOX_REPO":"/etc"}}'
+	start_session s2
+	# The next client shows again what clients ask for.
+	wait_for_warm 1
+	start_session s3
+	wait_for_warm 1
+	expect 200 GET /metrics
+	serve_down
+	ohs stop --all >/dev/null
 }
 
 test_room_for_clients_is_not_taken_by_what_is_held() {
