@@ -52,6 +52,7 @@ static void visit_boot(struct wire *w, struct ctl_message *m)
 	wire_bool(w, &b->exit_on_eof);
 	wire_bool(w, &b->root_allowed);
 	wire_bool(w, &b->as_root);
+	wire_bool(w, &b->shell_early);
 	wire_num(w, &b->root_caps);
 	wire_bool(w, &b->single_id);
 	wire_num(w, &b->server_uid);

@@ -82,6 +82,7 @@ struct ctl_boot {
 	bool root_allowed;
 	bool as_root;	    /* --user root: what the server starts is root's */
 	uint64_t root_caps; /* mask of CAP_ numbers that root keeps */
+	bool shell_early;   /* start the shell without being asked for it */
 	bool single_id;	    /* executor and workload share one host id */
 	uid_t server_uid;   /* relative to where init stands */
 	gid_t server_gid;

@@ -37,6 +37,9 @@ struct act_runs {
 
 void act_runs_init(struct act_runs *r, struct server *s);
 
+/* Start the shell, which nobody has asked for yet. What is wrong with it the first action will tell. */
+void act_runs_prepare(struct act_runs *r);
+
 /* The process that reaches files, and what is asked of it. */
 struct act_files {
 	struct helper helper;

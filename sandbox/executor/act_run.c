@@ -374,6 +374,15 @@ void act_runs_init(struct act_runs *r, struct server *s)
 	r->timer.fire = timer_fired;
 }
 
+void act_runs_prepare(struct act_runs *r)
+{
+	struct err e = { 0 };
+
+	r->shell.proc.leaf = leaves_pick(&r->server->actions.leaves);
+	/* It is tried again when asked. */
+	(void)!shell_start(&r->shell, r->server->boot->workspace, &e);
+}
+
 static uint64_t start_ends(const struct act_runs *r)
 {
 	uint64_t ms = r->job->action.timeout_ms;

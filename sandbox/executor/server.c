@@ -35,6 +35,8 @@ static int listen_all(struct server *s, int listener, struct err *e)
 static void let_in(struct server *s)
 {
 	conns_open(&s->conns);
+	if (s->boot->shell_early)
+		act_runs_prepare(&s->runs);
 }
 
 static int set_up(struct server *s, int listener, int link, struct err *e)

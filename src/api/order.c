@@ -281,12 +281,14 @@ static int user(const struct session_template *t, const struct start_body *b, st
 	return b->user == 0 ? take_copy(&o->request.user, "root", e) : 0;
 }
 
-/* One that is held ready is nobody's yet: it need not survive. */
+/* One that is held ready is nobody's yet: it need not survive. Half of what its first action costs is
+ * the start of bash, which is worth its memory here; a program of the image's own does without. */
 static int hold_ready(const struct config *c, const char *shape, struct order *o, struct err *e)
 {
 	char digest[SHA256_HEX_BYTES];
 
 	o->request.persists = !shape;
+	o->request.shell_early = shape && !o->label.program;
 	if (!shape)
 		return 0;
 	if (take_copy(&o->label.shape, shape, e) < 0 ||

@@ -262,6 +262,7 @@ static void fill_boot(struct launch *l, int filter, struct ctl_boot *b)
 		.exit_on_eof = !l->stays,
 		.root_allowed = p->policy->root_allowed,
 		.as_root = p->as_root,
+		.shell_early = p->request->shell_early,
 		.root_caps = p->policy->root_caps,
 		.single_id = p->ids == IDS_SINGLE,
 		.server_uid = idmap_server_uid(&l->inside),

@@ -49,6 +49,7 @@ struct request {
 	char *name;    /* what the caller calls the session; see request_name_ok() */
 	char *label;   /* JSON of the caller's that the session keeps for it, unread */
 	bool persists; /* the session is paused, not over, when its processes end by themselves */
+	bool shell_early; /* its shell is started before the first action asks for it */
 	/* Filled by request_resolve(); `mounts` then holds the policy's and the toolchains' too, and
 	 * `rootfs` is canonical. */
 	bool resolved;

@@ -39,6 +39,39 @@ commit() { # TEXT
 	as_me bash -c 'echo "$1" >"$0/README" && git -C "$0" commit -qam "$1"' "$T/repo" "$1"
 }
 
+# The shells of a session, as the host numbers them.
+shells() {
+	local init
+	init=$(ohs show --json "$1" | jq .init_pid)
+	children_of "$init" | xargs -I {} grep -l '^bash' /proc/{}/comm 2>/dev/null | cut -d/ -f3
+}
+has_shell() { [ -n "$(shells "$1")" ]; }
+
+test_the_shell_of_what_is_held_ready_is_started_with_it() {
+	local held shell inside
+
+	pool_up 1
+	wait_for_warm 1
+	held=$(nameless)
+	wait_until 30 has_shell "$held" || fail "no shell: $(<"$T/serve.log")"
+	shell=$(shells "$held")
+	inside=$(awk '/^NSpid:/ { print $NF }' "/proc/$shell/status")
+	start_session s1
+	assert_eq "$held" "$id"
+	assert_eq "$inside" "$(says 'echo $$')"
+	assert_eq "$shell" "$(shells "$held")"
+	# One that a client has waited for has none before it is asked.
+	serve_down
+	ohs stop --all >/dev/null
+	pool_up 0
+	start_session s2
+	assert_eq "" "$(shells "$id")"
+	assert_eq hello "$(says 'head -n 1 README')"
+	has_shell "$id" || fail "no shell where a command has run"
+	serve_down
+	ohs stop --all >/dev/null
+}
+
 test_what_is_held_ready_is_a_session_as_any_other_and_nobodys() {
 	local ids
 
