@@ -7,6 +7,7 @@
 
 enum native_limits {
 	NATIVE_EXEC_BODY_MAX = 1 << 20,
+	NATIVE_REPLY_MAX = 16 << 20,  /* of an executor: with the command in it twice, escaped */
 	NATIVE_EXEC_MS = 3600 * 1000, /* longest that a command may take */
 	NATIVE_EXEC_DEFAULT_MS = 120 * 1000,
 	NATIVE_STREAMS_MAX = 32, /* of events, at once */

@@ -83,7 +83,7 @@ static int run_exec(struct job *j, int out, const int *fds, struct err *e)
 					     .body = call->text,
 					     .body_len = strlen(call->text),
 					     .timeout_ms = (int)call->timeout_ms + 5000 };
-	autobuf struct buf reply = { 0 }, text = { 0 };
+	autobuf struct buf reply = { .limit = NATIVE_REPLY_MAX }, text = { 0 };
 	autoclose int fd = client_connect(INADDR_LOOPBACK, call->port, 5000, e);
 	int status = fd;
 	bool again;

@@ -17,6 +17,8 @@
 
 #define ASK_EVERY_MS 15000
 #define ASK_TIMEOUT_MS 2000
+#define ASK_BYTES 65536
+#define IDLE_MOST_S 1e9 /* nobody has been for 30 years: what says so says nothing */
 
 static const struct session_template *template_of(const struct runtime *r)
 {
@@ -48,9 +50,10 @@ static uint64_t ask_at(uint16_t port)
 	const struct client_request get = { .method = "GET",
 					    .path = "/server_info",
 					    .timeout_ms = ASK_TIMEOUT_MS };
-	autobuf struct buf body = { 0 };
+	autobuf struct buf body = { .limit = ASK_BYTES };
 	autojson struct json_doc *doc = NULL;
 	const struct json *idle;
+	double seconds = -1;
 	struct err e = { 0 };
 	autoclose int fd = client_connect(INADDR_LOOPBACK, port, ASK_TIMEOUT_MS, &e);
 	bool again;
@@ -59,10 +62,11 @@ static uint64_t ask_at(uint16_t port)
 	    json_parse(buf_str(&body), body.len, &JSON_LIMITS_DEFAULT, &doc, &e) < 0)
 		return UINT64_MAX;
 	idle = json_get(json_root(doc), "idle_time");
-	if (idle && idle->type == JSON_INT && idle->integer >= 0)
-		return (uint64_t)idle->integer * 1000;
-	return idle && idle->type == JSON_REAL && idle->real >= 0 ? (uint64_t)(idle->real * 1000)
-								  : UINT64_MAX;
+	if (idle && idle->type == JSON_INT)
+		seconds = (double)idle->integer;
+	else if (idle && idle->type == JSON_REAL)
+		seconds = idle->real;
+	return seconds >= 0 && seconds <= IDLE_MOST_S ? (uint64_t)(seconds * 1000) : UINT64_MAX;
 }
 
 /* An agent server tells it as our own does; of a program that does not, only what goes through the

@@ -25,6 +25,7 @@
 #define ACTION_MS 20000
 #define TAIL_BYTES 250 /* of what it wrote, in an error */
 #define TAIL_MAX 16384
+#define REPLY_MAX (8 * TAIL_MAX) /* with that in it, escaped */
 #define PLACE "/tmp/.ohsandbox-program"
 
 /* --- the command ----------------------------------------------------------------------------- */
@@ -85,7 +86,7 @@ static int body_of(const char *command, struct buf *out, struct err *e)
 /* Run a command in the session; what it printed is appended to `out`. Returns its exit status. */
 static int run(const struct record *r, const char *command, struct buf *out, struct err *e)
 {
-	autobuf struct buf body = { 0 }, reply = { 0 };
+	autobuf struct buf body = { 0 }, reply = { .limit = REPLY_MAX };
 	struct client_request post = { .method = "POST",
 				       .path = "/execute_action",
 				       .key = r->key,
@@ -125,10 +126,11 @@ static uint16_t published(const struct record *r, uint16_t inside)
 static int status_of(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
+	uint64_t until = clock_ms() + CONNECT_MS;
 	char text[] = "HTTP/1.1 200";
 	size_t n = 0;
 
-	while (n < sizeof(text) - 1 && poll(&p, 1, CONNECT_MS) > 0) {
+	while (n < sizeof(text) - 1 && clock_ms() < until && poll(&p, 1, CONNECT_MS) > 0) {
 		ssize_t got = recv(fd, text + n, sizeof(text) - 1 - n, MSG_DONTWAIT);
 
 		if (got <= 0)

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 static enum log_level shown = LOG_LEVEL_INFO;
 
 void log_set_level(enum log_level level)
@@ -18,6 +20,21 @@ void log_set_level(enum log_level level)
 enum log_level log_level(void)
 {
 	return shown;
+}
+
+/* The controls of ISO 6429 have a form of two bytes too, and terminals that take bytes as they are
+ * another: what is no UTF-8. */
+static void cleanse(char *line, size_t len)
+{
+	for (size_t i = 0, n; i < len; i += n ? n : 1) {
+		unsigned char first = (unsigned char)line[i];
+
+		n = utf8_sequence(line + i, len - i);
+		if (n == 0 || (n == 1 && (first < 0x20 || first == 0x7f)))
+			line[i] = '?';
+		else if (n == 2 && utf8_code(line + i, n) < 0xa0)
+			line[i] = line[i + 1] = '?';
+	}
 }
 
 static void emit(enum log_level level, const char *fmt, va_list ap)
@@ -34,9 +51,7 @@ static void emit(enum log_level level, const char *fmt, va_list ap)
 	used += (size_t)n;
 	if (used > sizeof(line) - 2)
 		used = sizeof(line) - 2;
-	for (size_t i = 0; i < used; i++)
-		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-			line[i] = '?';
+	cleanse(line, used);
 	line[used++] = '\n';
 	/* A closed standard error leaves nobody to tell. */
 	if (write(STDERR_FILENO, line, used) < 0)

@@ -16,6 +16,7 @@
 
 #define PIECE_BYTES 65536u
 #define CHUNK_LINE_MAX 64u
+#define INTERIM_MAX 16u /* "100 Continue" and the like */
 
 /* ---- the head ------------------------------------------------------------------------------ */
 
@@ -195,7 +196,8 @@ int client_parse_chunk(const char *bytes, size_t len, const char **data, size_t 
 struct exchange {
 	int fd;
 	uint64_t deadline_ms; /* of CLOCK_MONOTONIC; 0: none */
-	struct buf in;	      /* received and not yet used */
+	size_t body_max;
+	struct buf in; /* received and not yet used */
 };
 
 static int wait_for(int fd, short events, uint64_t deadline_ms, struct err *e)
@@ -206,14 +208,15 @@ static int wait_for(int fd, short events, uint64_t deadline_ms, struct err *e)
 		uint64_t now = clock_ms();
 		int left = -1, n;
 
+		/* Before it is looked who is there: a byte now and then is no answer in time. */
+		if (deadline_ms && now >= deadline_ms)
+			return err_code(e, ETIMEDOUT, "no answer in time");
 		if (deadline_ms)
-			left = deadline_ms > now ? (int)(deadline_ms - now) : 0;
+			left = (int)(deadline_ms - now);
 		n = poll(&p, 1, left);
 		if (n > 0)
 			return 0;
-		if (n == 0)
-			return err_code(e, ETIMEDOUT, "no answer in time");
-		if (errno != EINTR)
+		if (n < 0 && errno != EINTR)
 			return err_errno(e, "poll");
 	}
 }
@@ -264,13 +267,18 @@ static int send_all(struct exchange *x, const char *bytes, size_t len, struct er
 	return 0;
 }
 
-/* At least one byte more. */
+/* At least one byte more. Each time it is waited for: where bytes come without an end, so that nothing
+ * else would look at the clock, that does. */
 static int receive(struct exchange *x, struct err *e)
 {
 	char piece[PIECE_BYTES];
 
 	for (;;) {
-		ssize_t n = recv(x->fd, piece, sizeof(piece), MSG_DONTWAIT);
+		ssize_t n = wait_for(x->fd, POLLIN, x->deadline_ms, e);
+
+		if (n < 0)
+			return (int)n;
+		n = recv(x->fd, piece, sizeof(piece), MSG_DONTWAIT);
 
 		if (n > 0) {
 			buf_add(&x->in, piece, (size_t)n);
@@ -282,8 +290,6 @@ static int receive(struct exchange *x, struct err *e)
 				"the executor closed the connection in the middle of its answer");
 		if (errno != EAGAIN && errno != EINTR)
 			return err_errno(e, "receive");
-		if (wait_for(x->fd, POLLIN, x->deadline_ms, e) < 0)
-			return -e->code;
 	}
 }
 
@@ -317,7 +323,7 @@ static int send_request(struct exchange *x, const struct client_request *r, stru
 
 static int read_head(struct exchange *x, struct client_head *h, struct err *e)
 {
-	for (;;) {
+	for (unsigned interim = 0; interim < INTERIM_MAX;) {
 		int r = client_parse_head(x->in.data, x->in.len, h, e);
 
 		if (r < 0)
@@ -326,35 +332,43 @@ static int read_head(struct exchange *x, struct client_head *h, struct err *e)
 			consume(&x->in, h->head_bytes);
 			if (h->status / 100 != 1)
 				return 0;
-			continue; /* "100 Continue": the answer is still to come */
-		}
-		if (receive(x, e) < 0)
+			interim++; /* "100 Continue": the answer is still to come */
+		} else if (receive(x, e) < 0) {
 			return -e->code;
+		}
 	}
+	return err_code(e, EPROTO, "the reply does not come to its point");
 }
 
+static int too_large(const struct exchange *x, struct err *e)
+{
+	return err_code(e, EFBIG, "the reply is larger than %zu bytes", x->body_max);
+}
+
+/* What is used goes when there is no whole chunk left, not with each: of some there are very many. */
 static int read_chunks(struct exchange *x, struct buf *body, struct err *e)
 {
-	size_t total = 0;
+	size_t at = 0;
 
 	for (;;) {
 		const char *data;
 		size_t n, used;
-		int r = client_parse_chunk(x->in.data, x->in.len, &data, &n, &used, e);
+		int r = client_parse_chunk(x->in.data + at, x->in.len - at, &data, &n, &used, e);
 
 		if (r < 0)
 			return r;
 		if (r == 0) {
+			if (at)
+				consume(&x->in, at);
+			at = 0;
 			if (receive(x, e) < 0)
 				return -e->code;
 			continue;
 		}
-		total += n;
-		if (total > CLIENT_BODY_MAX)
-			return err_code(e, EFBIG, "the reply is larger than %u bytes",
-					CLIENT_BODY_MAX);
+		if (n > x->body_max - body->len)
+			return too_large(x, e);
 		buf_add(body, data, n);
-		consume(&x->in, used);
+		at += used;
 		if (r == 2)
 			return buf_check(body, e);
 	}
@@ -365,6 +379,8 @@ static int read_body(struct exchange *x, const struct client_head *h, struct buf
 {
 	if (h->chunked)
 		return read_chunks(x, body, e);
+	if (h->length > x->body_max)
+		return too_large(x, e);
 	while (x->in.len < h->length)
 		if (receive(x, e) < 0)
 			return -e->code;
@@ -375,13 +391,13 @@ static int read_body(struct exchange *x, const struct client_head *h, struct buf
 	return buf_check(body, e);
 }
 
-static struct exchange exchange_on(int fd, int timeout_ms)
+static struct exchange exchange_on(int fd, int timeout_ms, size_t body_max)
 {
-	return (struct exchange) {
-		.fd = fd,
-		.deadline_ms = timeout_ms >= 0 ? clock_ms() + (uint64_t)timeout_ms : 0,
-		.in = { .limit = CLIENT_HEAD_MAX + CLIENT_BODY_MAX + PIECE_BYTES }
-	};
+	return (struct exchange) { .fd = fd,
+				   .deadline_ms =
+					   timeout_ms >= 0 ? clock_ms() + (uint64_t)timeout_ms : 0,
+				   .body_max = body_max,
+				   .in = { .limit = CLIENT_HEAD_MAX + body_max + PIECE_BYTES } };
 }
 
 static int answer(struct exchange *x, struct buf *body, bool *again, struct err *e)
@@ -389,7 +405,6 @@ static int answer(struct exchange *x, struct buf *body, bool *again, struct err 
 	struct client_head h = { 0 };
 	int result;
 
-	body->limit = CLIENT_BODY_MAX + 1;
 	result = read_head(x, &h, e);
 	if (result == 0 && !has_no_body(h.status))
 		result = read_body(x, &h, body, e);
@@ -398,16 +413,24 @@ static int answer(struct exchange *x, struct buf *body, bool *again, struct err 
 	return result < 0 ? result : (int)h.status;
 }
 
+/* What a reply may be where its reader does not say: as much as any client takes. */
+static size_t limit_of(struct buf *body)
+{
+	if (!body->limit)
+		body->limit = CLIENT_BODY_MAX;
+	return body->limit;
+}
+
 int client_send(int fd, const struct client_request *r, struct err *e)
 {
-	struct exchange x = exchange_on(fd, r->timeout_ms);
+	struct exchange x = exchange_on(fd, r->timeout_ms, 0);
 
 	return send_request(&x, r, e);
 }
 
 int client_answer(int fd, int timeout_ms, struct buf *body, bool *again, struct err *e)
 {
-	struct exchange x = exchange_on(fd, timeout_ms);
+	struct exchange x = exchange_on(fd, timeout_ms, limit_of(body));
 
 	return answer(&x, body, again, e);
 }
@@ -415,7 +438,7 @@ int client_answer(int fd, int timeout_ms, struct buf *body, bool *again, struct 
 int client_exchange(int fd, const struct client_request *r, struct buf *body, bool *again,
 		    struct err *e)
 {
-	struct exchange x = exchange_on(fd, r->timeout_ms);
+	struct exchange x = exchange_on(fd, r->timeout_ms, limit_of(body));
 
 	*again = false;
 	if (send_request(&x, r, e) < 0)

@@ -44,11 +44,12 @@ struct client_request {
 /* Connect to an IPv4 address in host order. Returns an fd. */
 must_check int client_connect(uint32_t address, uint16_t port, int timeout_ms, struct err *e);
 
-/* The two halves of an exchange, for who has something else to do meanwhile. */
+/* The two halves of an exchange, for who has something else to do meanwhile. `body`'s limit, where it
+ * has one, is the reply's. */
 must_check int client_send(int fd, const struct client_request *r, struct err *e);
 must_check int client_answer(int fd, int timeout_ms, struct buf *body, bool *again, struct err *e);
 
-/* One request, one reply. Returns the status; the body is appended to `body`. *again says whether
- * the connection is good for another request. */
+/* One request, one reply. Returns the status; the body is appended to `body`, whose limit, where it has
+ * one, is the reply's. *again says whether the connection is good for another request. */
 must_check int client_exchange(int fd, const struct client_request *r, struct buf *body,
 			       bool *again, struct err *e);

@@ -20,6 +20,7 @@
 #include "session/remove.h"
 
 #define TELL_MS 10000
+#define TELL_BYTES 65536 /* of an answer that nobody reads */
 
 /* 1 where it lives, 0 where it rests or is about to. Else there is nothing to pause or bring back. */
 static int look(const struct session *s, struct err *e)
@@ -65,7 +66,7 @@ static int tell_server(const struct record *r, const char *path, struct err *e)
 					    .key = r->key,
 					    .timeout_ms = TELL_MS };
 	autoclose int fd = client_connect(INADDR_LOOPBACK, r->host_port, TELL_MS, e);
-	autobuf struct buf body = { 0 };
+	autobuf struct buf body = { .limit = TELL_BYTES };
 	bool again;
 	int status = fd < 0 ? fd : client_exchange(fd, &ask, &body, &again, e);
 

@@ -11,6 +11,7 @@
 #include "launch/supervise.h"
 
 #define READY_MS 30000
+#define ALIVE_BYTES 4096 /* of an answer whose status says all */
 #define ADOPT_TURN_MS 20
 #define ENDING_MS 1000 /* from the end of the one to that of the other */
 
@@ -34,7 +35,7 @@ static int ask_alive(const struct launch *l, struct err *e)
 					      .timeout_ms = READY_MS };
 	uint16_t port = l->session->record.host_port;
 	autoclose int fd = client_connect(INADDR_LOOPBACK, port, READY_MS, e);
-	autobuf struct buf body = { 0 };
+	autobuf struct buf body = { .limit = ALIVE_BYTES };
 	bool again;
 	int status;
 

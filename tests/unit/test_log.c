@@ -22,7 +22,10 @@ static void heard(void (*say)(void), char *text, size_t size)
 
 static void say_foreign(void)
 {
-	log_error("file '%s'", "a\x1b[2J\nb\x7f");
+	log_error("file '%s'", "a\x1b[2J\nb\x7f"
+			       "c\xc2\x9b"
+			       "2J\x9b"
+			       "d\xc3\xa9");
 }
 
 static void control_characters_do_not_reach_the_terminal(void **state)
@@ -31,7 +34,7 @@ static void control_characters_do_not_reach_the_terminal(void **state)
 
 	(void)state;
 	heard(say_foreign, text, sizeof(text));
-	assert_string_equal(text, "ohsandbox: file 'a?[2J?b?'\n");
+	assert_string_equal(text, "ohsandbox: file 'a?[2J?b?c??2J?d\xc3\xa9'\n");
 }
 
 static void say_long(void)
