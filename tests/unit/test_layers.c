@@ -370,6 +370,7 @@ static void mark_upper(const struct place *p)
 /* `meanwhile` NULL: an attribute is put on the upper directory. */
 static bool is_used_again(struct place *p, const char *meanwhile)
 {
+	autoclose int hold = -1;
 	struct err e = { 0 };
 	mode_t mode;
 	ino_t first;
@@ -382,7 +383,8 @@ static bool is_used_again(struct place *p, const char *meanwhile)
 	else
 		mark_upper(p);
 	/* Held open, so that its number is not given to another one. */
-	autoclose int hold = openat(p->session->dir, "layers/a/upper", O_PATH);
+	hold = openat(p->session->dir, "layers/a/upper", O_PATH);
+	assert_true(hold >= 0);
 	assert_int_equal(layers_remove(p->session, &e), 0);
 	assert_false(is_there(p));
 	first = first == next_upper(p, &mode) ? 1 : 0;
