@@ -48,7 +48,7 @@ static char *action_of(const struct exec *x, struct err *e)
 	jo_string(&o, "action", "run");
 	jo_object(&o, "args");
 	jo_string(&o, "command", x->command);
-	if (x->cwd)
+	if (x->cwd && *x->cwd)
 		jo_string(&o, "cwd", x->cwd);
 	jo_bool(&o, "is_static", true);
 	jo_bool(&o, "blocking", true);

@@ -88,6 +88,9 @@ static int workspace(const struct config *c, const struct start_body *b,
 
 	if (str_starts(b->image, WORKTREE))
 		wanted = b->image + strlen(WORKTREE);
+	/* Else it would be a way around 'only_templates'. */
+	if (str_eq(b->image, WORKTREE))
+		return err_code(e, ENOENT, "the image '%s' names no repository", WORKTREE);
 	if (wanted && *wanted)
 		return named_by_client(c, wanted, q, e);
 	if (t && t->repo)

@@ -169,6 +169,7 @@ test_only_what_a_template_names_exists() {
 	is "$body" '.configs[0] | .name == "plain" and .image == "plain" and .command == ["a", "b"] and .environment == {"A": "1", "B": ""} and (.working_dir | type == "string")'
 	expect 404 POST /start '{"image":"ruby","session_id":"s1"}'
 	is "$body" '.detail | contains("ruby")'
+	expect 404 POST /start '{"image":"worktree:","session_id":"s1"}'
 	assert_eq "" "$(sessions_left)"
 	serve_down
 }
