@@ -83,7 +83,7 @@ static void null_is_as_good_as_nothing(void **state)
 /* One member beside a good image. */
 static void wrong_member_is_named(const char *member, const char *name)
 {
-	autofree char *text = NULL, *quoted = NULL;
+	autofree char *text = NULL;
 	struct start_body b;
 	struct err e = { 0 };
 
