@@ -2,6 +2,7 @@
 /* client.c - a client of the action server that takes times, and a stand-in for a server that polls.
  *
  *	client latency N IDLE_MS URL KEY BODY	N actions, one after the other
+ *	client requests N IDLE_MS URL FILE	the whole request in FILE, N times
  *	client rate SECONDS CLIENTS URL KEY BODY	as many as go, from so many connections
  *	client upload MIB URL KEY DIR		one file of zeros
  *	client download MIB URL KEY PATH	what is there, and at least so much
@@ -53,11 +54,9 @@ static void idle(unsigned ms)
 	(void)nanosleep(&t, NULL);
 }
 
-static void latency(size_t n, unsigned idle_ms, const char *body)
+static void requests(size_t n, unsigned idle_ms, const char *request, size_t len)
 {
 	static double ms[RUNS_MAX];
-	static char request[HEAD_MAX];
-	size_t len = request_of(request, sizeof(request), body);
 	char *room = room_for_replies();
 	int fd = connect_to(url);
 
@@ -72,6 +71,26 @@ static void latency(size_t n, unsigned idle_ms, const char *body)
 		ms[i] = now_ms() - start;
 	}
 	print_times(ms, n);
+}
+
+static void latency(size_t n, unsigned idle_ms, const char *body)
+{
+	static char request[HEAD_MAX];
+
+	requests(n, idle_ms, request, request_of(request, sizeof(request), body));
+}
+
+/* For servers that speak another way. */
+static void requests_of(size_t n, unsigned idle_ms, const char *path)
+{
+	static char request[HEAD_MAX];
+	FILE *f = fopen(path, "re");
+	size_t len = f ? fread(request, 1, sizeof(request), f) : 0;
+
+	if (!len)
+		fail(path);
+	fclose(f);
+	requests(n, idle_ms, request, len);
 }
 
 static atomic_ulong done;
@@ -197,11 +216,15 @@ int main(int argc, char **argv)
 {
 	bool timed = argc == 7;
 	const char *mode = argc > 2 ? argv[1] : "";
+	bool has_counts = timed || !strcmp(mode, "requests");
 
-	url = timed ? argv[4] : (argc > 3) ? argv[3] : "";
+	url = has_counts && argc > 4 ? argv[4] : (argc > 3) ? argv[3] : "";
 	key = timed ? argv[5] : (argc > 4) ? argv[4] : "";
 	if (!strcmp(mode, "latency") && timed)
 		latency(strtoul(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10), argv[6]);
+	else if (!strcmp(mode, "requests") && argc == 6)
+		requests_of(strtoul(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10),
+			    argv[5]);
 	else if (!strcmp(mode, "rate") && timed)
 		rate((unsigned)strtoul(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10),
 		     argv[6]);
