@@ -41,7 +41,7 @@ struct server {
 	uint64_t asked_ms, ask_every_ms;
 	bool asking;
 	bool tidying, untidy; /* at it; there is more since */
-	char **hosts; /* what a Host header may say */
+	char **hosts;	      /* what a Host header may say */
 	bool draining, over;
 	uint64_t began_ms;
 };
