@@ -374,3 +374,15 @@ test_metrics_are_what_prometheus_reads() {
 	assert_contains "$body" 'ohsandbox_sessions{state="running"} 0'
 	serve_down
 }
+
+# Which a later start takes as it is.
+tidied() { compgen -G "$OHS_STATE_DIR/cache/vacant/*.tidy" >/dev/null; }
+
+test_directories_of_ended_sessions_are_made_ready_without_a_start() {
+	serve_up
+	start_session s1
+	tidied && fail "before its end: $(ls "$OHS_STATE_DIR/cache/vacant")"
+	expect 200 POST /stop "{\"runtime_id\":\"$id\"}"
+	wait_until 30 tidied || fail "$(find "$OHS_STATE_DIR/cache/vacant")"
+	serve_down
+}
