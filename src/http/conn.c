@@ -169,13 +169,13 @@ static void conn_ready(struct source *source, uint32_t events)
 }
 
 /* Since when nothing of a request has come, or no whole head, which comes in one piece from anybody
- * who means it; or nothing but a body that nobody wants, or the end of what was refused: who has no
- * key could hold all places so. Whoever has asked stays. */
+ * who means it; or no more of a body that is to be whole before anybody looks at it, or that nobody
+ * wants; or the end of what was refused: else all places could be held so. Whoever has asked stays. */
 static uint64_t waits_since(const struct conn *c)
 {
 	if (c->state == CONN_HEAD)
 		return c->deadline_ms - (c->in_len ? CONN_HEAD_MS : CONN_IDLE_MS);
-	if (c->state == CONN_BODY && c->discard && !c->to)
+	if (c->state == CONN_BODY && !c->to)
 		return c->deadline_ms - CONN_MOVE_MS;
 	return c->state == CONN_LINGER ? c->deadline_ms - CONN_LINGER_MS : UINT64_MAX;
 }
