@@ -130,16 +130,38 @@ static void limits(const struct session_template *t, uint64_t factor, struct req
 	q->limit_named[3] = q->limits.pids != LIMIT_NONE;
 }
 
+static bool is_published(const struct request *q, uint16_t inside)
+{
+	for (unsigned i = 0; i < q->n_publish; i++)
+		if (q->publish[i].inside == inside)
+			return true;
+	return false;
+}
+
 static int publish(struct request *q, uint16_t inside, struct err *e)
 {
-	struct publish *more = reallocarray(q->publish, q->n_publish + 1, sizeof(*more));
+	struct publish *more;
 
+	if (is_published(q, inside))
+		return 0;
+	more = reallocarray(q->publish, q->n_publish + 1, sizeof(*more));
 	if (!more)
 		return err_code(e, ENOMEM, "no memory");
 	q->publish = more;
 	more[q->n_publish] =
 		(struct publish) { .address = str_dup("localhost", e), .inside = inside };
 	return more[q->n_publish++].address ? 0 : -e->code;
+}
+
+/* A program's own port, if it has one, stands first. */
+static int publish_all(struct request *q, struct err *e)
+{
+	static const uint16_t ports[] = { ORDER_WORK_1, ORDER_WORK_2, ORDER_EDITOR };
+
+	for (size_t i = 0; i < ARRAY_LEN(ports); i++)
+		if (publish(q, ports[i], e) < 0)
+			return -e->code;
+	return 0;
 }
 
 static int environment(const struct session_template *t, const struct start_body *b,
@@ -206,6 +228,10 @@ static int surroundings(struct order *o, struct err *e)
 		/* Else it asks the network at its start and waits for the answer, and two of its threads
 		 * may wait for each other for ever. */
 		{ "LITELLM_LOCAL_MODEL_COST_MAP", "True" },
+		/* As they are published; it has others of its own. */
+		{ "OH_VSCODE_PORT", "60001" },
+		{ "WORKER_1", "12000" },
+		{ "WORKER_2", "12001" },
 	};
 	static const char *const keys[] = { "OH_SESSION_API_KEYS_0", "SESSION_API_KEY" };
 	char key[65];
@@ -335,8 +361,7 @@ int order_make(const struct config *c, const struct start_body *b, const char *n
 	limits(t, b->factor, q);
 	if (workspace(c, b, t, q, e) < 0 || environment(t, b, q, e) < 0 ||
 	    command(t, b, o, e) < 0 || user(t, b, o, e) < 0 || directory(t, b, o, e) < 0 ||
-	    publish(q, ORDER_WORK_1, e) < 0 || publish(q, ORDER_WORK_2, e) < 0 ||
-	    take_copy(&q->name, name, e) < 0 ||
+	    publish_all(q, e) < 0 || take_copy(&q->name, name, e) < 0 ||
 	    take_copy(&o->policy, t ? t->policy : NULL, e) < 0 ||
 	    take_copy(&q->rootfs, t ? t->rootfs : NULL, e) < 0 || hold_ready(c, shape, o, e) < 0)
 		return -e->code;

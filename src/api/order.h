@@ -7,7 +7,8 @@
 #include "api/start_body.h"
 #include "plan/plan.h"
 
-/* Ports of a session that an agent may serve web applications on, and the editor's. */
+/* Ports of a session that are published: those that an agent may serve web applications on, and the
+ * editor's, as callers of the runtime API expect them. */
 enum order_ports { ORDER_WORK_1 = 12000, ORDER_WORK_2 = 12001, ORDER_EDITOR = 60001 };
 
 struct order {

@@ -14,7 +14,8 @@ runtime_object='([.session_id, .runtime_id, .url, .session_api_key, .status, .po
 	and (.status_detail | type | IN("string", "null"))
 	and (.restart_count | type == "number" and . >= 0 and . == floor)
 	and ([.restart_reasons, .container_statuses, .events] | all(type == "array"))
-	and (.work_hosts | type == "object" and all(type == "number"))'
+	and (.work_hosts | [.[]] | sort | IN([], [12000, 12001, 60001]))
+	and (.pod_status != "ready" or (.work_hosts | length == 3))'
 
 file_setup() {
 	make_repo "$BASE/work/repo"

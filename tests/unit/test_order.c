@@ -76,9 +76,10 @@ static void plain_image_is_an_empty_workspace(void **state)
 	assert_null(o.policy);
 	assert_true(o.request.persists);
 	assert_int_equal(o.request.net, -1);
-	assert_int_equal(o.request.n_publish, 2);
+	assert_int_equal(o.request.n_publish, 3);
 	assert_int_equal(o.request.publish[0].inside, ORDER_WORK_1);
 	assert_int_equal(o.request.publish[1].inside, ORDER_WORK_2);
+	assert_int_equal(o.request.publish[2].inside, ORDER_EDITOR);
 	assert_string_equal(o.label.image, "img");
 	assert_null(o.label.program);
 	assert_null(o.label.program_key);
@@ -261,7 +262,8 @@ static void program_that_is_there_gets_a_key_and_a_port_of_its_own(void **state)
 			    "/var/tmp/openhands/conversations");
 	assert_string_equal(o.request.user, "root");
 	assert_int_equal(o.request.publish[0].inside, 60000);
-	assert_int_equal(o.request.n_publish, 3);
+	assert_int_equal(o.request.n_publish, 4);
+	assert_string_equal(strv_env_get(o.request.env, "OH_VSCODE_PORT"), "60001");
 	order_clear(&o);
 	order_clear(&other);
 }
@@ -279,6 +281,18 @@ static void agent_server_asks_no_network_at_its_start(void **state)
 	order_clear(&o);
 }
 
+static void a_port_is_published_once(void **state)
+{
+	struct order o;
+	struct err e = { 0 };
+
+	assert_ok(make(*state, "{}", "{\"image\":\"i\",\"command\":[\"sh\",\"--port\",\"12001\"]}",
+		       &o, &e));
+	assert_int_equal(o.request.n_publish, 3);
+	assert_int_equal(o.request.publish[0].inside, ORDER_WORK_2);
+	order_clear(&o);
+}
+
 static void program_that_is_nowhere_leaves_the_native_executor(void **state)
 {
 	static const char *const commands[] = { "/usr/local/bin/openhands-agent-server-x --port 1",
@@ -293,7 +307,7 @@ static void program_that_is_nowhere_leaves_the_native_executor(void **state)
 
 		assert_ok(make(*state, "{}", body, &o, &e));
 		assert_null(o.label.program);
-		assert_int_equal(o.request.n_publish, 2);
+		assert_int_equal(o.request.n_publish, 3);
 		order_clear(&o);
 	}
 }
@@ -311,6 +325,7 @@ int main(void)
 		places_test(first_generations_line_is_honoured),
 		places_test(program_that_is_there_gets_a_key_and_a_port_of_its_own),
 		places_test(agent_server_asks_no_network_at_its_start),
+		places_test(a_port_is_published_once),
 		places_test(program_that_is_nowhere_leaves_the_native_executor),
 	};
 
