@@ -102,7 +102,7 @@ void metrics_show(const struct server *s, struct buf *out)
 	buf_printf(out, "ohsandbox_uptime_seconds %.3f\n",
 		   (double)(loop_now() - s->began_ms) / 1000);
 	about(out, "jobs", "gauge", "Processes at work on sessions.");
-	buf_printf(out, "ohsandbox_jobs %u\n", s->jobs.running);
+	buf_printf(out, "ohsandbox_jobs %u\n", s->jobs.running + s->waits.running);
 	about(out, "calls", "gauge", "Processes at what clients wait for of a session.");
 	buf_printf(out, "ohsandbox_calls %u\n", s->calls.running);
 	sessions(s, out);

@@ -27,6 +27,8 @@ struct operation {
 	struct job *job;	 /* while it is at work */
 	struct waiter *waiters;
 	struct timer late;
+	uint64_t us;  /* that it has taken */
+	char *log;    /* of its program, which has ended; NULL */
 	bool is_gone; /* the session is no more */
 	bool is_cancelled;
 };
@@ -115,7 +117,24 @@ static void operation_free(struct operation *o)
 	if (o->body)
 		start_body_clear(o->body);
 	free(o->body);
+	free(o->log);
 	free(o);
+}
+
+/* There is no session any more, or never was one. */
+static void settle_gone(struct operation *o, struct err *e)
+{
+	struct runtime *r = o->runtime;
+
+	o->is_gone = o->kind == OPERATION_STOP;
+	if (o->is_gone)
+		e->code = 0;
+	else if (e->code == ENOENT && o->kind != OPERATION_START)
+		e->code = ERR_NONE_SUCH;
+	if (r->state != RUNTIME_FAILED) /* else it is known why already */
+		runtime_set(r, RUNTIME_FAILED, e->code ? e->text : "it was stopped");
+	if (o->log)
+		runtime_log(r, o->log);
 }
 
 /* It is over, well or not: what clients are told of the session is read anew from its record. */
@@ -125,21 +144,17 @@ static void settle(struct operation *o, struct err *e)
 	struct err gone = { 0 };
 
 	if (!r->id[0]) {
-		if (o->kind == OPERATION_START)
-			runtime_set(r, RUNTIME_FAILED, e->text);
+		settle_gone(o, e);
 		return;
 	}
-	if (runtimes_reload(r, &gone) == -ENOENT) {
-		o->is_gone = o->kind == OPERATION_STOP;
-		if (o->is_gone)
-			e->code = 0;
-		if (r->state != RUNTIME_FAILED) /* else it is known why already */
-			runtime_set(r, RUNTIME_FAILED, e->code ? e->text : "it was stopped");
-	} else if (gone.code) {
+	if (runtimes_reload(r, &gone) == -ENOENT)
+		settle_gone(o, e);
+	else if (gone.code)
 		log_error("%s", gone.text);
-	}
 	if (e->code && (r->state == RUNTIME_ENDED || r->state == RUNTIME_PAUSED))
 		runtime_set(r, r->state, e->text);
+	else if (e->code == ECHILD && r->state == RUNTIME_RUNNING)
+		runtime_break(r, e->text, o->log);
 }
 
 static void finish(struct operation *o, struct err *e)
@@ -169,21 +184,51 @@ static void finish(struct operation *o, struct err *e)
 		operate(r, OPERATION_RELEASE, NULL, NULL, ANSWER_EMPTY);
 }
 
+static void conclude(struct operation *o, struct err *e)
+{
+	struct runtime *r = o->runtime;
+
+	metrics_operation(&r->server->metrics, o->kind, o->us, e->code);
+	if (e->code && o->is_cancelled)
+		(void)err_code(e, ECANCELED, "it was stopped meanwhile");
+	log_operation(r, names[o->kind], o->us, e);
+	if (o->kind == OPERATION_STOP || o->kind == OPERATION_RELEASE || e->code)
+		tidy_later(r->server);
+	finish(o, e);
+}
+
+static void await_done(struct job *j)
+{
+	struct operation *o = j->arg;
+	struct err e = j->result->error;
+
+	o->us += j->result->wall_us;
+	if (e.code == ECHILD)
+		o->log = strdup(buf_str(&j->output)); /* without memory there are its last words */
+	conclude(o, &e);
+}
+
+/* Programs take their time to begin: those that are waited for must not keep other sessions from being
+ * started, or stopped. */
+static int await(struct operation *o, struct err *e)
+{
+	o->job = job_new(work_await, await_done, o);
+	if (!o->job)
+		return err_code(e, ENOMEM, "no memory");
+	job_start(&o->runtime->server->waits, o->job);
+	return 0;
+}
+
 static void job_done(struct job *j)
 {
 	struct operation *o = j->arg;
-	struct runtime *r = o->runtime;
 	struct err e = j->result->error;
 
-	metrics_operation(&r->server->metrics, o->kind, j->result->wall_us, e.code);
+	o->us = j->result->wall_us;
 	if (j->result->id[0])
-		memcpy(r->id, j->result->id, sizeof(r->id));
-	if (e.code && o->is_cancelled)
-		(void)err_code(&e, ECANCELED, "it was stopped meanwhile");
-	log_operation(r, names[o->kind], j->result->wall_us, &e);
-	if (o->kind == OPERATION_STOP || o->kind == OPERATION_RELEASE || e.code)
-		tidy_later(r->server);
-	finish(o, &e);
+		memcpy(o->runtime->id, j->result->id, sizeof(o->runtime->id));
+	if (e.code || j->result->value != WORK_GOES_ON || o->is_cancelled || await(o, &e) < 0)
+		conclude(o, &e);
 }
 
 /* What there is to do in the state the session is in by now; OPERATIONS where that is nothing. */
@@ -211,10 +256,13 @@ static int what_is_due(const struct operation *o)
 	return o->kind;
 }
 
+/* What never came to life, or was ended on its way there, is stopped already. */
 static void refuse(struct operation *o, struct err *e)
 {
-	if (o->runtime->state == RUNTIME_FAILED && o->kind != OPERATION_START)
-		(void)err_code(e, ENOENT, "there is no session '%s'", o->runtime->name);
+	if (o->runtime->state == RUNTIME_FAILED && o->kind == OPERATION_STOP)
+		o->is_gone = true;
+	else if (o->runtime->state == RUNTIME_FAILED && o->kind != OPERATION_START)
+		(void)err_code(e, ERR_NONE_SUCH, "there is no session '%s'", o->runtime->name);
 	finish(o, e);
 }
 
@@ -253,7 +301,7 @@ static void begin_next(struct runtime *r)
 /* Nobody wants what is still on its way. */
 static void cancel(struct operation *o)
 {
-	if (!o || !o->job || o->kind > OPERATION_RESUME)
+	if (!o || !o->job || (o->kind > OPERATION_RESUME && o->kind != OPERATION_ADOPT))
 		return;
 	o->is_cancelled = true;
 	job_cancel(o->job);
@@ -301,6 +349,11 @@ const struct start_body *operation_body(const struct operation *o)
 const struct runtime *operation_runtime(const struct operation *o)
 {
 	return o->runtime;
+}
+
+enum operation_kind operation_kind_of(const struct operation *o)
+{
+	return o->kind;
 }
 
 /* --- by itself ------------------------------------------------------------------------------- */

@@ -44,3 +44,4 @@ void runtime_ended(struct source *source, uint32_t events);
 /* For whoever does the work. */
 const struct start_body *operation_body(const struct operation *o);
 const struct runtime *operation_runtime(const struct operation *o);
+enum operation_kind operation_kind_of(const struct operation *o);

@@ -75,8 +75,11 @@ static int named_by_client(const struct config *c, const char *text, struct requ
 	/* What may not be named is not told apart from what is not there. */
 	if (!whole || !config_allows(c, whole))
 		return not_allowed(path, e);
-	if (repository(whole, rev, q, e) < 0)
+	if (repository(whole, rev, q, e) < 0) {
+		if (e->code == ENOENT)
+			e->code = ERR_NONE_SUCH;
 		return -e->code;
+	}
 	/* It may be found around the directory, where clients may name nothing. */
 	return config_allows(c, q->path) ? 0 : not_allowed(path, e);
 }
@@ -354,7 +357,7 @@ int order_make(const struct config *c, const struct start_body *b, const char *n
 
 	*o = (struct order) { .request = { .net = t ? t->net : -1 } };
 	if (!order_knows(c, b->image))
-		return err_code(e, ENOENT,
+		return err_code(e, ERR_NONE_SUCH,
 				"no template fits the image '%.200s', and the configuration "
 				"allows no other",
 				b->image);

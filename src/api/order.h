@@ -23,7 +23,7 @@ bool order_knows(const struct config *c, const char *image);
 /* `name` is what the client calls the session. NULL: it is held ready for whoever asks for the same
  * `shape` (of start_body_shape()), and its label says what it is made of by now.
  * Looks at directories that the client or the template names; changes nothing. -EACCES for one that
- * clients may not name, -ENOENT for an image that no template fits. `o` is to be cleared in both
+ * clients may not name, -ERR_NONE_SUCH for an image that no template fits. `o` is to be cleared in both
  * cases. */
 must_check int order_make(const struct config *c, const struct start_body *b, const char *name,
 			  const char *shape, struct order *o, struct err *e);

@@ -79,13 +79,13 @@ static uint64_t ask(const struct runtime *r)
 }
 
 /* A program of the image's own that has ended: what it says of that, on a line. */
-static void ask_program(const struct runtime *r, struct buf *out)
+static void ask_program(int state, const struct runtime *r, struct buf *out)
 {
 	struct session *s = NULL;
 	struct label label = { 0 };
 	struct err e = { 0 };
 
-	if (!r->program_key || r->logs || session_open(r->server->state, r->id, false, &s, &e) < 0)
+	if (!r->program_key || r->logs || session_open(state, r->id, false, &s, &e) < 0)
 		return;
 	if (label_parse(s->record.label, &label, &e) == 0 && !service_answers(&s->record, &label) &&
 	    service_check(&s->record, &label, &e) == -ECHILD)
@@ -98,15 +98,19 @@ static void ask_program(const struct runtime *r, struct buf *out)
 static int run_ask(struct job *j, int out, const int *fds, struct err *e)
 {
 	const struct server *s = j->arg;
+	/* Of its own: a job has none of the daemon's descriptors. */
+	autoclose int state = state_open(s->state_path, e);
 	autobuf struct buf text = { 0 };
 
 	(void)fds;
+	if (state < 0)
+		return state;
 	for (const struct runtime *r = s->runtimes; r; r = r->next) {
 		uint64_t limit = idle_limit(r), idle;
 
 		if (r->state != RUNTIME_RUNNING)
 			continue;
-		ask_program(r, &text);
+		ask_program(state, r, &text);
 		idle = limit ? ask(r) : UINT64_MAX;
 		if (idle != UINT64_MAX && idle >= limit)
 			buf_printf(&text, "idle %s\n", r->id);
@@ -132,7 +136,7 @@ static void ask_done(struct job *j)
 		if (str_eq(what, "idle"))
 			reclaim(r, "idle");
 		else
-			runtime_break(r, line ? line : "");
+			runtime_break(r, line ? line : "", NULL);
 	}
 }
 

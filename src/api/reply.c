@@ -12,16 +12,17 @@
 #include "base/log.h"
 
 /* What V0 and V1 do with each: anything but 2xx ends a start; 404 says "gone" of a session, 409 makes
- * V1's application server look again after a resume; 429 is tried again by V0. */
+ * V1's application server look again after a resume; 429 is tried again by V0. A file of the
+ * host's that is missing is nothing that a client has named: ENOENT is the daemon's own failure. */
 static const struct {
 	int code, status;
 } statuses[] = {
-	{ EINVAL, 400 },  { ENOENT, 404 },    { EACCES, 403 },	   { EPERM, 403 },
-	{ ENOTDIR, 400 }, { EEXIST, 409 },    { EBUSY, 409 },	   { EADDRINUSE, 409 },
-	{ E2BIG, 400 },	  { EFBIG, 413 },     { ENOSPC, 507 },	   { EDQUOT, 507 },
-	{ ENOMEM, 503 },  { EAGAIN, 503 },    { EMFILE, 503 },	   { ENFILE, 503 },
-	{ EUSERS, 503 },  { ENOSYS, 501 },    { EOPNOTSUPP, 501 }, { ECANCELED, 409 },
-	{ ENOLCK, 503 },  { ESHUTDOWN, 503 }, { ESRCH, 409 },	   { EIDRM, 410 },
+	{ EINVAL, 400 },   { ERR_NONE_SUCH, 404 }, { EACCES, 403 },	{ EPERM, 403 },
+	{ ENOTUNIQ, 400 }, { EEXIST, 409 },	   { EBUSY, 409 },	{ EADDRINUSE, 409 },
+	{ E2BIG, 400 },	   { EFBIG, 413 },	   { ENOSPC, 507 },	{ EDQUOT, 507 },
+	{ ENOMEM, 503 },   { EAGAIN, 503 },	   { EMFILE, 503 },	{ ENFILE, 503 },
+	{ EUSERS, 503 },   { ENOSYS, 501 },	   { EOPNOTSUPP, 501 }, { ECANCELED, 409 },
+	{ ENOLCK, 503 },   { ESHUTDOWN, 503 },	   { ESRCH, 409 },	{ EIDRM, 410 },
 };
 
 static int status_of(const struct err *e)

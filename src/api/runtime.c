@@ -98,12 +98,17 @@ void runtime_claimed(struct runtime *r)
 	events_tell(r);
 }
 
-void runtime_break(struct runtime *r, const char *why)
+void runtime_log(struct runtime *r, const char *log)
+{
+	free(r->logs);
+	r->logs = strdup(log); /* without memory it is not told */
+}
+
+void runtime_break(struct runtime *r, const char *why, const char *log)
 {
 	free(r->detail);
-	free(r->logs);
 	r->detail = strdup(why);
-	r->logs = strdup(why);
+	runtime_log(r, log && *log ? log : why);
 	log_warn("session %s (%s): %s", r->id, r->name, why);
 	events_tell(r);
 }

@@ -91,8 +91,11 @@ void runtime_set(struct runtime *r, enum runtime_state state, const char *detail
 /* It was held ready, and begins to count for somebody now. */
 void runtime_claimed(struct runtime *r);
 
-/* Its program has ended, and this is what it said of that. */
-void runtime_break(struct runtime *r, const char *why);
+/* Its program has ended, and why. `log` is what it wrote before; NULL: no more than that. */
+void runtime_break(struct runtime *r, const char *why, const char *log);
+
+/* What its program wrote before that. */
+void runtime_log(struct runtime *r, const char *log);
 
 /* The URL of one of its ports. */
 void runtime_url(const struct runtime *r, uint16_t port, struct buf *out);

@@ -31,7 +31,8 @@
 #define LOCK_TRIES 20
 #define LOCK_TURN_MS 50
 #define CHORES_MS 1000
-#define JOBS_MAX 64 /* at once; a program that takes its time to start holds one */
+#define JOBS_MAX 64 /* at once: starts, stops and the like */
+#define WAITS_MAX 1024
 
 /* --- what it serves by ----------------------------------------------------------------------- */
 
@@ -166,7 +167,7 @@ static void end_now(struct timer *timer)
 
 static unsigned at_work(const struct server *s)
 {
-	return s->jobs.running + s->calls.running;
+	return s->jobs.running + s->waits.running + s->calls.running;
 }
 
 static void jobs_idle(struct jobs *js)
@@ -298,9 +299,10 @@ static int set_up(struct server *s, char **key_file, struct err *e)
 		return -e->code;
 	jobs_init(&s->jobs, &s->loop, JOBS_MAX);
 	jobs_init(&s->calls, &s->loop, CALLS_MAX + CALLS_OWN_MAX);
-	s->jobs.owner = s->calls.owner = s;
-	s->jobs.idle = s->calls.idle = jobs_idle;
-	s->jobs.begun = s->calls.begun = job_begun;
+	jobs_init(&s->waits, &s->loop, WAITS_MAX);
+	s->jobs.owner = s->waits.owner = s->calls.owner = s;
+	s->jobs.idle = s->waits.idle = s->calls.idle = jobs_idle;
+	s->jobs.begun = s->waits.begun = s->calls.begun = job_begun;
 	s->conns = (struct conns) { .server = s,
 				    .loop = &s->loop,
 				    .key = s->key,

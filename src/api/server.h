@@ -24,7 +24,9 @@ struct server {
 	char *socket; /* of the Unix domain that it listens at; NULL: none */
 	struct loop loop;
 	struct conns conns;
-	struct jobs jobs;  /* operations on sessions */
+	struct jobs jobs; /* operations on sessions */
+	struct jobs
+		waits; /* for programs of sessions that have been started: they take their time */
 	struct jobs calls; /* what clients wait for of a session itself, for as long as they like */
 	struct call *call; /* each of those; see call.h */
 	struct runtime *runtimes; /* newest first */

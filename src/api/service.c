@@ -27,6 +27,8 @@
 #define TAIL_MAX 16384
 #define REPLY_MAX (8 * TAIL_MAX) /* with that in it, escaped */
 #define PLACE "/tmp/.ohsandbox-program"
+/* Whoever killed it may have killed the shell that waited for it, which says so. */
+#define HAS_ENDED "{ test -e " PLACE "/status || ! kill -0 $(cat " PLACE "/pid) 2>/dev/null; }"
 
 /* --- the command ----------------------------------------------------------------------------- */
 
@@ -48,8 +50,8 @@ static void quote(struct buf *out, const char *word)
  * it is told so by a hang-up, which must be ignored before there is anything to hear it. */
 static void command_of(const struct label *l, struct buf *out)
 {
-	buf_puts(out, "{ trap '' HUP; test ! -e " PLACE "/status || rm -rf " PLACE "; mkdir " PLACE
-		      " 2>/dev/null || exit 0; ");
+	buf_puts(out, "{ trap '' HUP; test ! -d " PLACE " || ! " HAS_ENDED " || rm -rf " PLACE
+		      "; mkdir " PLACE " 2>/dev/null || exit 0; ");
 	if (l->directory) {
 		buf_puts(out, "mkdir -p ");
 		quote(out, l->directory);
@@ -62,7 +64,8 @@ static void command_of(const struct label *l, struct buf *out)
 		quote(out, *word);
 		buf_putc(out, ' ');
 	}
-	buf_puts(out, "; echo $? >" PLACE "/status) </dev/null >" PLACE "/log 2>&1 & }");
+	buf_puts(out, "; echo $? >" PLACE "/status) </dev/null >>" PLACE
+		      "/log 2>&1 & echo $! >" PLACE "/pid; }");
 }
 
 static int body_of(const char *command, struct buf *out, struct err *e)
@@ -160,7 +163,7 @@ static bool answers(uint16_t port)
 /* 1 where it has ended, with the tail of what it wrote; 0 while it has not. */
 static int has_ended(const struct record *r, struct buf *tail, struct err *e)
 {
-	int status = run(r, "test -e " PLACE "/status && tail -c 2000 " PLACE "/log", tail, e);
+	int status = run(r, HAS_ENDED " && { tail -c 2000 " PLACE "/log; true; }", tail, e);
 
 	return status < 0 ? status : status == 0;
 }
@@ -177,15 +180,16 @@ static void last_words(const struct buf *tail, char out[TAIL_BYTES + 1])
 			*c = ' ';
 }
 
-static int check(const struct record *r, const struct label *l, struct err *e)
+static int check(const struct record *r, const struct label *l, struct buf *tail, struct err *e)
 {
-	autobuf struct buf tail = { .limit = TAIL_MAX };
 	char last[TAIL_BYTES + 1];
-	int ended = has_ended(r, &tail, e);
+	int ended;
 
+	buf_reset(tail);
+	ended = has_ended(r, tail, e);
 	if (ended <= 0)
 		return ended;
-	last_words(&tail, last);
+	last_words(tail, last);
 	return err_code(e, ECHILD, "'%.60s' has ended%s%s", l->program[0], last[0] ? ": " : "",
 			last);
 }
@@ -197,13 +201,14 @@ bool service_answers(const struct record *r, const struct label *l)
 
 int service_check(const struct record *r, const struct label *l, struct err *e)
 {
-	return l->program ? check(r, l, e) : 0;
+	autobuf struct buf tail = { .limit = TAIL_MAX };
+
+	return l->program ? check(r, l, &tail, e) : 0;
 }
 
 int service_start(const struct record *r, const struct label *l, struct err *e)
 {
 	autobuf struct buf command = { 0 }, said = { .limit = TAIL_MAX };
-	uint64_t until = clock_ms() + READY_MS;
 	int status;
 
 	if (!l->program)
@@ -212,18 +217,27 @@ int service_start(const struct record *r, const struct label *l, struct err *e)
 	if (buf_check(&command, e) < 0)
 		return -e->code;
 	status = run(r, buf_str(&command), &said, e);
+	if (status < 0)
+		return err_wrap(e, "start '%.60s'", l->program[0]);
 	if (status > 0)
 		return err_code(e, ECHILD, "'%.60s' cannot be started: %.200s", l->program[0],
 				buf_str(&said));
-	for (unsigned turn = 1; status == 0 && clock_ms() < until; turn++) {
+	return 1;
+}
+
+int service_await(const struct record *r, const struct label *l, struct buf *log, struct err *e)
+{
+	uint64_t until = clock_ms() + READY_MS;
+
+	log->limit = TAIL_MAX;
+	for (unsigned turn = 1; l->program && clock_ms() < until; turn++) {
 		if (service_answers(r, l))
 			return 0;
-		if (turn % TURNS_A_CHECK == 0 && check(r, l, e) < 0)
+		if (turn % TURNS_A_CHECK == 0 && check(r, l, log, e) < 0)
 			return -e->code;
 		(void)poll(NULL, 0, TURN_MS);
 	}
-	if (status < 0)
-		return err_wrap(e, "start '%.60s'", l->program[0]);
-	return err_code(e, ETIMEDOUT, "'%.60s' does not answer at its port %u", l->program[0],
-			l->program_port);
+	return l->program ? err_code(e, ETIMEDOUT, "'%.60s' does not answer at its port %u",
+				     l->program[0], l->program_port)
+			  : 0;
 }

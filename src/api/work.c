@@ -7,6 +7,8 @@
 
 #include "api/order.h"
 #include "api/service.h"
+#include "base/buf.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "launch/decide.h"
 #include "launch/lifecycle.h"
@@ -34,7 +36,7 @@ static int open_state(const struct job *j, struct err *e)
 }
 
 /* By its record, as any later process does it: the session's lock must not be ours any more. */
-static int start_service(int state, const char *id, struct err *e)
+static int on_service(int state, const char *id, struct buf *log, struct err *e)
 {
 	struct session *s = NULL;
 	struct label label = { 0 };
@@ -44,21 +46,31 @@ static int start_service(int state, const char *id, struct err *e)
 		return -e->code;
 	result = label_parse(s->record.label, &label, e);
 	if (result == 0)
-		result = service_start(&s->record, &label, e);
+		result = log ? service_await(&s->record, &label, log, e)
+			     : service_start(&s->record, &label, e);
 	label_clear(&label);
 	session_close(s);
 	return result;
 }
 
 /* A session whose program does not come up is of no use to who wanted that. */
-static int with_service(int state, const char *id, struct err *e)
+static void end_useless(int state, const char *id)
 {
 	struct err later = { 0 };
 
-	if (start_service(state, id, e) == 0)
-		return 0;
 	if (stop_session(state, id, false, &later) < 0)
 		log_error("%s", later.text);
+}
+
+/* From here on nothing is a matter of what was asked for: what the kernel says of a file or a right is no
+ * client's fault. */
+static int host_fault(struct err *e)
+{
+	static const int theirs[] = { EACCES, EPERM, EINVAL, E2BIG, EFBIG };
+
+	for (size_t i = 0; i < ARRAY_LEN(theirs); i++)
+		if (e->code == theirs[i])
+			e->code = EIO;
 	return -e->code;
 }
 
@@ -99,21 +111,28 @@ static int bring_up(struct order *o, struct job *j, struct err *e)
 	laps_start(&laps);
 	/* The daemon swept when it began, and does as sessions end. */
 	if (decide(&o->request, o->policy, &laps, &d, e) < 0)
-		return -e->code;
+		return e->code == EACCES ? host_fault(e)
+					 : -e->code; /* the policy's refusals are EPERM */
 	decision_warn(&d);
 	launch_init(&l, state, d.plan);
 	l.kept = &kept;
 	l.born = note_id;
 	l.born_arg = j;
 	result = start_session(&l, &laps, e);
+	if (result < 0)
+		result = host_fault(e);
 	supervise_signals_end(); /* whoever cancels what follows ends us */
 	launch_clear(&l);
 	decision_clear(&d);
-	if (result == 0)
-		result = with_service(state, j->result->id, e);
+	if (result == 0) {
+		result = on_service(state, j->result->id, NULL, e);
+		if (result < 0)
+			end_useless(state, j->result->id);
+	}
 	if (result < 0)
 		j->result->id[0] = '\0';
-	return result;
+	j->result->value = result > 0 ? WORK_GOES_ON : 0;
+	return result < 0 ? result : 0;
 }
 
 static int start(struct job *j, int out, const int *fds, struct err *e)
@@ -138,13 +157,36 @@ static int resume(struct job *j, int out, const int *fds, struct err *e)
 	const char *id = runtime_of(j)->id;
 	unsigned n_listeners = (unsigned)(fds[0] >= 0) + (unsigned)(fds[1] >= 0);
 	struct laps laps;
+	int result;
 
 	(void)out;
 	laps_start(&laps);
 	if (state < 0 || resume_session_on(state, id, fds, n_listeners, &laps, e) < 0)
-		return -e->code;
+		return host_fault(e);
 	supervise_signals_end();
-	return start_service(state, id, e);
+	result = on_service(state, id, NULL, e);
+	j->result->value = result > 0 ? WORK_GOES_ON : 0;
+	return result < 0 ? result : 0;
+}
+
+int work_await(struct job *j, int out, const int *fds, struct err *e)
+{
+	autoclose int state = open_state(j, e);
+	autobuf struct buf log = { 0 };
+	struct err later = { 0 };
+	int result;
+
+	(void)fds;
+	if (state < 0)
+		return state;
+	result = on_service(state, runtime_of(j)->id, &log, e);
+	if (result == 0)
+		return 0;
+	if (io_write_all(out, buf_str(&log), log.len, &later) < 0)
+		log_warn("%s", later.text); /* its last words are in e */
+	if (operation_kind_of(operation_of(j)) == OPERATION_START)
+		end_useless(state, runtime_of(j)->id);
+	return result;
 }
 
 static int pause_as(struct job *j, enum pause_form form, struct err *e)

@@ -11,6 +11,9 @@
 
 #define ERR_TEXT_BYTES 400
 
+/* What the caller named is not there. A file of ours that is missing is ENOENT, and no answer to that. */
+#define ERR_NONE_SUCH EBADR
+
 struct err {
 	int code;
 	char text[ERR_TEXT_BYTES];

@@ -11,7 +11,7 @@
 
 static int no_such(const struct arguments *args, struct err *e)
 {
-	return err_code(e, ENOENT, "repository '%s' has no revision '%s'", args->repo.path,
+	return err_code(e, ERR_NONE_SUCH, "repository '%s' has no revision '%s'", args->repo.path,
 			args->rev);
 }
 
@@ -34,7 +34,7 @@ static int by_library(const struct arguments *args, char id[GIT_ID_MAX + 1], str
 			       "revision '%s' could be one of several: give more digits of it",
 			       args->rev);
 	else if (n == GIT_EPEEL || n == GIT_EINVALIDSPEC)
-		(void)err_code(e, EINVAL, "revision '%s' of '%s' is no commit", args->rev,
+		(void)err_code(e, ERR_NONE_SUCH, "revision '%s' of '%s' is no commit", args->rev,
 			       args->repo.path);
 	else
 		(void)no_such(args, e);

@@ -225,7 +225,7 @@ test_what_starts_slowly_is_starting_and_what_fails_says_why() {
 	assert_match "$code" '^[45]'
 	is "$body" '.detail | contains("its last words")'
 	expect 200 GET /sessions/bad
-	is "$body" "$runtime_object and .status == \"error\" and (.status_detail | contains(\"its last words\")) and .pod_logs == .status_detail"
+	is "$body" "$runtime_object and .status == \"error\" and (.status_detail | contains(\"its last words\")) and (.pod_logs | contains(\"its last words\"))"
 	serve_down
 }
 

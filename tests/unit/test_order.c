@@ -166,7 +166,7 @@ static void what_is_no_repository_is_refused(void **state)
 	assert_int_equal(make(*state, SRC, "{\"image\":\"worktree:relative\"}", &o, &e), -EINVAL);
 	order_clear(&o);
 	assert_int_equal(make(*state, SRC, "{\"image\":\"worktree:$/src/plain\"}", &o, &e),
-			 -ENOENT);
+			 -ERR_NONE_SUCH);
 	order_clear(&o);
 	assert_int_equal(make(*state, "{}", "{\"image\":\"worktree:$/src/repo\"}", &o, &e),
 			 -EACCES);
@@ -212,7 +212,7 @@ static void image_of_no_template_is_refused_where_only_those_may_be(void **state
 	struct order o;
 	struct err e = { 0 };
 
-	assert_refused(make(*state, TEMPLATE, "{\"image\":\"ruby\"}", &o, &e), ENOENT,
+	assert_refused(make(*state, TEMPLATE, "{\"image\":\"ruby\"}", &o, &e), ERR_NONE_SUCH,
 		       "no template fits the image 'ruby', and the configuration allows no other");
 	order_clear(&o);
 }
