@@ -253,6 +253,23 @@ test_what_is_refused_says_why_and_leaves_nothing() {
 	rm -r "$BASE/work/secret" "$BASE/work/repo/link"
 }
 
+# Where the command keeps it, the daemon does; where it does not, both say which one it is.
+test_a_limit_that_this_host_cannot_keep_is_refused_by_name() {
+	echo '{"templates": [{"name": "small", "image": "small", "limits": {"memory": "512M", "pids": 200}}]}' >serve.json
+	serve_up --config "$T/serve.json"
+	run ohs run --dir "$T" --memory 512M --pids 200 -- true
+	if [ "$status" -eq 0 ]; then
+		expect 200 POST /start '{"image":"small","session_id":"s1"}'
+		expect 200 POST /stop '{"runtime_id":"s1"}'
+	else
+		assert_match "$err" "memory|pids"
+		refused 501 "cannot be kept" '{"image":"small","session_id":"s1"}'
+		is "$body" '.detail | contains("memory") or contains("pids")'
+		assert_eq 0 "$(sessions_there)"
+	fi
+	serve_down
+}
+
 test_failed_starts_take_no_place_of_others() {
 	echo '{"max_sessions": 1}' >serve.json
 	serve_up --config "$T/serve.json"
@@ -279,6 +296,94 @@ test_on_a_full_disk_a_start_fails_whole_and_works_again() {
 	rm "$OHS_STATE_DIR/ballast"
 	start_session second
 	assert_eq 1 "$(says 'echo 1')"
+	expect 200 POST /stop '{"runtime_id":"first"}'
+	expect 200 POST /stop '{"runtime_id":"second"}'
+	serve_down
+}
+
+# What there is of room is taken, or given back.
+fill_disk() { dd if=/dev/zero of="$OHS_STATE_DIR/ballast" bs=4k 2>/dev/null || true; }
+
+empty_disk() { rm "$OHS_STATE_DIR/ballast"; }
+
+# On a full disk it is done or refused by its reason; then it is done when there is room.
+done_at_last() { # PATH
+	fill_disk
+	api POST "$1" '{"runtime_id":"s1","to_disk":true}'
+	case $code in
+	200) ;;
+	507) is "$body" '.detail | contains("o space left")' ;;
+	*) fail "$1 on a full disk: $code '$body'" ;;
+	esac
+	is "$(curl -sS -H "X-API-Key: $api_key" "$base/sessions/s1")" ".runtime_id == \"$id\" and .url == \"$url\" and .session_api_key == \"$key\""
+	empty_disk
+	expect 200 POST "$1" '{"runtime_id":"s1","to_disk":true}'
+}
+
+test_on_a_full_disk_a_pause_or_a_resume_loses_nothing() {
+	local id url key
+
+	need root
+	export OHS_STATE_DIR=$T/small
+	mkdir "$OHS_STATE_DIR"
+	mount -t tmpfs -o size=64m,mode=700 small "$OHS_STATE_DIR"
+	serve_up
+	trap 'clean_up_after $?; umount -l "$OHS_STATE_DIR"' EXIT
+	start_session s1
+	assert_eq kept "$(says 'echo kept >/workspace/made; cat /workspace/made')"
+	done_at_last /pause
+	done_at_last /resume
+	assert_eq kept "$(says 'cat /workspace/made')"
+	fill_disk
+	api POST /v1/sessions/s1/pause '{"to_disk":true}'
+	assert_match "$code" '^(200|507)$'
+	empty_disk
+	expect 200 POST /v1/sessions/s1/pause '{"to_disk":true}'
+	done_at_last /resume
+	assert_eq kept "$(says 'cat /workspace/made')"
+	# To end it needs no room.
+	fill_disk
+	expect 200 POST /stop '{"runtime_id":"s1"}'
+	empty_disk
+	assert_eq 0 "$(sessions_there)"
+	serve_down
+}
+
+# Every port that a session could be given is somebody's.
+take_all_ports() {
+	echo "61000 61001" >/proc/sys/net/ipv4/ip_local_port_range
+	python3 - "$T/taken" <<-'END' &
+		import resource, signal, socket, sys
+		resource.setrlimit(resource.RLIMIT_NOFILE, (20000, 20000))
+		held = []
+		for port in list(range(16384, 30000)) + [61000, 61001]:
+		    s = socket.socket()
+		    try:
+		        s.bind(("127.0.0.1", port))
+		    except OSError:
+		        pass  # somebody else's already
+		    held.append(s)
+		open(sys.argv[1], "w").close()
+		signal.pause()
+	END
+	taker=$!
+	wait_until 60 test -e taken || fail "the ports are not taken"
+}
+
+test_without_a_free_port_a_start_is_refused_and_works_again() {
+	need root
+	need cmd python3
+	[ "$(ulimit -Hn)" -ge 20000 ] || skip "needs 20000 descriptors"
+	serve_up --socket "$T/sock"
+	start_session first
+	take_all_ports
+	expect 409 POST /start '{"image":"img","session_id":"second"}' --unix-socket "$T/sock"
+	is "$body" '.detail | contains("no port is free") or contains("Address already in use")'
+	assert_eq 1 "$(sessions_there)"
+	kill -9 "$taker"
+	wait "$taker" 2>/dev/null || true
+	echo "32768 60999" >/proc/sys/net/ipv4/ip_local_port_range
+	start_session second
 	expect 200 POST /stop '{"runtime_id":"first"}'
 	expect 200 POST /stop '{"runtime_id":"second"}'
 	serve_down
