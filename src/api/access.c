@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/io.h"
@@ -83,19 +84,35 @@ static int check_key(char *key, const char *path, struct err *e)
 	return 0;
 }
 
+/* Read the key out of an open file and look at both. NULL with *e filled, or heap. */
+static char *take_key(int fd, const char *path, struct err *e)
+{
+	autobuf struct buf read = { 0 };
+	autofree char *text = NULL;
+
+	if (check_key_file(fd, path, e) < 0 || io_read_all(fd, KEY_MOST + 2, &read, e) < 0) {
+		(void)err_wrap(e, "the key");
+		return NULL;
+	}
+	text = str_dup(buf_str(&read), e);
+	return text && check_key(text, path, e) == 0 ? take_ptr(&text) : NULL;
+}
+
+/* A pipe would keep us waiting for who writes it. */
+static int open_key(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
 int access_key(int state, const char *state_path, const char *path, char **key, char **where,
 	       struct err *e)
 {
 	autofree char *own = path ? str_dup(path, e) : str_fmt(e, "%s/%s", state_path, KEY_FILE);
-	autofree char *text = NULL;
-	autobuf struct buf read = { 0 };
 	autoclose int fd = -1;
 
 	if (!own)
 		return -e->code;
-	/* A pipe would keep us waiting for who writes it. */
-	fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-		  : openat(state, KEY_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	fd = path ? open_key(path) : openat(state, KEY_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 && errno == ENOENT && !path) {
 		if (make_key(state, e) < 0)
 			return -e->code;
@@ -103,13 +120,29 @@ int access_key(int state, const char *state_path, const char *path, char **key, 
 	}
 	if (fd < 0)
 		return err_errno(e, "the key in '%s'", own);
-	if (check_key_file(fd, own, e) < 0 || io_read_all(fd, KEY_MOST + 2, &read, e) < 0)
-		return err_wrap(e, "the key");
-	text = str_dup(buf_str(&read), e);
-	if (!text || check_key(text, own, e) < 0)
+	*key = take_key(fd, own, e);
+	if (!*key)
 		return -e->code;
-	*key = take_ptr(&text);
 	*where = take_ptr(&own);
+	return 0;
+}
+
+int access_check_key(const char *state_path, const char *path, struct err *e)
+{
+	autofree char *own = path ? str_dup(path, e) : str_fmt(e, "%s/%s", state_path, KEY_FILE);
+	autofree char *key = NULL;
+	autoclose int fd = own ? open_key(own) : -1;
+
+	if (!own)
+		return -e->code;
+	if (fd < 0 && errno == ENOENT && !path)
+		return 0;
+	if (fd < 0)
+		return err_errno(e, "the key in '%s'", own);
+	key = take_key(fd, own, e);
+	if (!key)
+		return -e->code;
+	explicit_bzero(key, strlen(key));
 	return 0;
 }
 
@@ -189,22 +222,50 @@ static int bind_to(const union address *a, socklen_t len, const char *where, str
 	return take_fd(&fd);
 }
 
-static int listen_at(const char *host, uint16_t port, const char *where, bool insecure,
-		     struct err *e)
+/* An address that may be listened at. */
+static int allowed(const char *host, uint16_t port, const char *where, bool insecure,
+		   union address *a, socklen_t *len, struct err *e)
 {
-	union address a;
-	socklen_t len;
-
-	if (fill(host, port, &a, &len) < 0)
+	if (fill(host, port, a, len) < 0)
 		return err_code(e, EINVAL, "'%.80s': '%.60s' is no address", where, host);
-	if (!is_loopback(&a) && !insecure)
+	if (!is_loopback(a) && !insecure)
 		return err_code(
 			e, EPERM,
 			"%s is beyond this host's loopback, and the API speaks no TLS: who can listen "
 			"on the way has its key. Put a proxy with TLS before it, or say "
 			"--insecure-listen",
 			where);
+	return 0;
+}
+
+static int listen_at(const char *host, uint16_t port, const char *where, bool insecure,
+		     struct err *e)
+{
+	union address a;
+	socklen_t len;
+
+	if (allowed(host, port, where, insecure, &a, &len, e) < 0)
+		return -e->code;
 	return bind_to(&a, len, where, e);
+}
+
+int access_check_listen(const char *where, bool insecure, struct err *e)
+{
+	autoclose int fd = -1;
+	union address a;
+	socklen_t len;
+	char host[64];
+	uint16_t port;
+
+	if (split(where, host, &port, e) < 0)
+		return -e->code;
+	if (str_eq(host, "localhost"))
+		return 0;
+	if (allowed(host, 0, where, insecure, &a, &len, e) < 0)
+		return -e->code;
+	/* At any port, and not listening: whether the address is this host's. */
+	fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return fd < 0 || bind(fd, &a.any, len) < 0 ? err_errno(e, "listen at %s", where) : 0;
 }
 
 int access_listen(const char *where, bool insecure, int fds[2], struct err *e)
@@ -257,6 +318,27 @@ int access_socket(const char *path, struct err *e)
 	fd = bind_to(&a, len, path, e);
 	(void)umask(mask); /* cannot fail */
 	return fd < 0 ? fd : take_fd(&fd);
+}
+
+int access_check_socket(const char *path, struct err *e)
+{
+	autofree char *copy = str_dup(path, e);
+	char *slash = copy ? strrchr(copy, '/') : NULL;
+	struct stat st;
+
+	if (!copy)
+		return -e->code;
+	if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+		return err_code(e, ENAMETOOLONG, "'%s' is too long for a socket", path);
+	if (lstat(path, &st) == 0)
+		return S_ISSOCK(st.st_mode)
+			       ? 0
+			       : err_code(e, EADDRINUSE, "'%s' is there, and no socket", path);
+	if (slash)
+		slash[slash == copy] = '\0';
+	return access(slash ? copy : ".", W_OK | X_OK) < 0
+		       ? err_errno(e, "a socket in '%s'", slash ? copy : ".")
+		       : 0;
 }
 
 int access_inherited(int *first, struct err *e)

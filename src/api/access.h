@@ -9,6 +9,13 @@
 must_check int access_key(int state, const char *state_path, const char *path, char **key,
 			  char **where, struct err *e);
 
+/* Would it be taken? As access_key(), but nothing is made; 0 also where it will be. */
+must_check int access_check_key(const char *state_path, const char *path, struct err *e);
+
+/* Could it be listened at? Nothing is; whether somebody else does is not looked at. */
+must_check int access_check_listen(const char *where, bool insecure, struct err *e);
+must_check int access_check_socket(const char *path, struct err *e);
+
 /* Listen at "ADDRESS:PORT", "[ADDRESS]:PORT" or "localhost:PORT" (both families). Beyond the loopback
  * only with `insecure`. Returns how many descriptors were put into `fds`. */
 must_check int access_listen(const char *where, bool insecure, int fds[2], struct err *e);

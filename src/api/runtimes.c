@@ -2,6 +2,8 @@
 /* runtimes.c - see runtimes.h. */
 #include "api/runtimes.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/operation.h"
@@ -179,15 +181,59 @@ static struct runtime *current(struct runtime *r)
 	return r;
 }
 
+/* Those that are in the list, in order: each record is looked for among them. */
+struct ids {
+	struct server *server;
+	size_t n;
+	char sorted[][13];
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(((struct ids *)NULL)->sorted[0]));
+}
+
+static struct ids *ids_of(struct server *s, struct err *e)
+{
+	struct ids *ids;
+	size_t n = 0;
+
+	for (const struct runtime *r = s->runtimes; r; r = r->next)
+		n++;
+	ids = calloc(1, sizeof(*ids) + n * sizeof(ids->sorted[0]));
+	if (!ids) {
+		(void)err_code(e, ENOMEM, "no memory");
+		return NULL;
+	}
+	ids->server = s;
+	for (const struct runtime *r = s->runtimes; r; r = r->next)
+		memcpy(ids->sorted[ids->n++], r->id, sizeof(r->id));
+	qsort(ids->sorted, ids->n, sizeof(ids->sorted[0]), compare_ids);
+	return ids;
+}
+
+static int each_unknown(const char *id, void *arg, struct err *e)
+{
+	const struct ids *ids = arg;
+	char key[sizeof(ids->sorted[0])] = "";
+
+	(void)snprintf(key, sizeof(key), "%s", id);
+	if (bsearch(key, ids->sorted, ids->n, sizeof(key), compare_ids))
+		return 0;
+	return each_record(id, ids->server, e);
+}
+
 int runtimes_refresh(struct server *s, struct err *e)
 {
+	autofree struct ids *ids = NULL;
 	struct runtime *next;
 
 	for (struct runtime *r = s->runtimes; r; r = next) {
 		next = r->next;
 		(void)current(r); /* gone or not, the list is right then */
 	}
-	return session_each(s->state, each_record, s, e);
+	ids = ids_of(s, e);
+	return ids ? session_each(s->state, each_unknown, ids, e) : -e->code;
 }
 
 /* One that somebody else has started. Not by a prefix of its id, as a person would name it. */

@@ -75,6 +75,20 @@ static int configure(const struct serve_options *o, struct config **out, struct 
 	return 0;
 }
 
+/* What it would be refused for at its beginning. */
+static int check_access(const struct config *c, bool insecure, struct err *e)
+{
+	autofree char *state_path = NULL;
+
+	for (char *const *where = c->listen; where && *where; where++)
+		if (access_check_listen(*where, insecure, e) < 0)
+			return -e->code;
+	if ((c->socket && access_check_socket(c->socket, e) < 0) ||
+	    state_default_path(&state_path, e) < 0)
+		return -e->code;
+	return access_check_key(state_path, c->key_file, e);
+}
+
 int serve_check(const struct serve_options *o, struct err *e)
 {
 	struct config *c = NULL;
@@ -82,6 +96,8 @@ int serve_check(const struct serve_options *o, struct err *e)
 
 	if (result == 0)
 		result = config_verify(c, e);
+	if (result == 0)
+		result = check_access(c, o->insecure, e);
 	config_free(c);
 	return result;
 }

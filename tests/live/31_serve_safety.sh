@@ -85,6 +85,42 @@ test_the_key_is_kept_from_others() {
 	serve_down
 }
 
+test_a_check_says_what_would_be_refused_and_makes_nothing() {
+	local bad
+
+	checks() { run ohs serve --check "$@"; }
+	export OHS_STATE_DIR=$T/nothing
+	checks
+	assert_status 0
+	assert_no_file "$OHS_STATE_DIR"
+	for bad in 0.0.0.0:0 nowhere:80 127.0.0.1:70000; do
+		checks --listen "$bad"
+		assert_status 1
+		assert_contains "$err" "$bad"
+	done
+	checks --insecure-listen --listen 203.0.113.7:8000
+	assert_status 1
+	assert_contains "$err" "Cannot assign requested address"
+	checks --socket "$T/no/such/socket"
+	assert_status 1
+	checks --key-file "$T/none"
+	assert_status 1
+	assert_contains "$err" "No such file"
+	as_me bash -c 'echo short >"$0"; chmod 600 "$0"' "$T/key"
+	checks --key-file "$T/key"
+	assert_status 1
+	assert_contains "$err" "must hold a key"
+	as_me bash -c 'echo 0123456789abcdef0123 >"$0"; chmod 644 "$0"' "$T/key"
+	checks --key-file "$T/key"
+	assert_status 1
+	assert_contains "$err" "can be read by others"
+	as_me chmod 600 "$T/key"
+	checks --key-file "$T/key" --listen localhost:0 --socket "$T/socket"
+	assert_status 0
+	assert_no_file "$T/socket"
+	assert_no_file "$OHS_STATE_DIR"
+}
+
 test_there_is_one_daemon_for_a_state_directory() {
 	serve_up --socket "$T/sock"
 	run ohs serve --listen 127.0.0.1:0 --socket "$T/sock"
