@@ -16,7 +16,7 @@ static void (*const begin[ACTION_KINDS])(struct job *job) = {
 
 void dispatch_init(struct dispatch *d)
 {
-	*d = (struct dispatch) { .last = &d->first, .started_ms = loop_now() };
+	*d = (struct dispatch) { .last = &d->first, .used_ms = loop_now() };
 }
 
 /* Whoever answers at once comes back here from within: the loop is in finish(). */
@@ -27,7 +27,6 @@ static void start(struct dispatch *d)
 	if (!job || d->in_hand || d->held)
 		return;
 	d->in_hand = true;
-	d->started_ms = loop_now();
 	actions_begin(&job->server->actions, job);
 	begin[job->action.kind](job);
 }
@@ -112,6 +111,7 @@ static struct job *take_first(struct dispatch *d)
 		d->last = &d->first;
 	d->n--;
 	d->in_hand = false;
+	d->used_ms = loop_now();
 	return job;
 }
 

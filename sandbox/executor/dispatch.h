@@ -34,9 +34,9 @@ struct job {
 struct dispatch {
 	struct job *first, **last; /* the first is in hand */
 	unsigned n;
-	bool in_hand;	     /* the first has begun */
-	unsigned held;	     /* none begins before this is 0 */
-	uint64_t started_ms; /* the last one; for /server_info */
+	bool in_hand;	  /* the first has begun */
+	unsigned held;	  /* none begins before this is 0 */
+	uint64_t used_ms; /* of loop_now(): the last one ended, or this was begun */
 };
 
 void dispatch_init(struct dispatch *d);

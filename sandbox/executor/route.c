@@ -44,13 +44,24 @@ static void refuse_v1(struct server *s, struct conn *c, const char *body, size_t
 		"image's own: see 'rootfs' and 'command' in ohsandbox-serve(5)");
 }
 
+/* Whoever waits for an action, however long it takes, or has asked for anything with the key, uses the
+ * session. */
+static uint64_t idle_since(const struct server *s)
+{
+	uint64_t asked_ms = s->conns.keyed_ms, done_ms = s->dispatch.used_ms;
+
+	if (s->dispatch.in_hand)
+		return loop_now();
+	return asked_ms > done_ms ? asked_ms : done_ms;
+}
+
 static void get_info(struct server *s, struct conn *c, const char *body, size_t len)
 {
 	autobuf struct buf text = { 0 };
 
 	(void)body;
 	(void)len;
-	info_show(&s->info, s->dispatch.started_ms, &text);
+	info_show(&s->info, idle_since(s), &text);
 	conn_reply(c, 200, NULL, buf_str(&text), text.len);
 }
 

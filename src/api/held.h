@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* held.h - the ports of a session that is paused to disk, its executor's and its program's: kept for it,
- * and answered with 503.
+ * so that nobody else gets them.
  *
- * V0's clients resume a session whose URL says so, and ask again; and nobody else gets the port
- * meanwhile. */
+ * Of a session that was paused by somebody's wish every request is answered with 503: V0's clients
+ * resume a session whose URL says so, and ask again. What sleeps by nobody's wish is woken by the first
+ * request with its key; who has none hears 503 there too, and wakes nothing. */
 #pragma once
 
 #include "api/runtime.h"

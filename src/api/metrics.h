@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 
-enum metrics_limits { METRICS_OPERATIONS = 7, METRICS_BUCKETS = 10, METRICS_CLASSES = 6 };
+enum metrics_limits { METRICS_OPERATIONS = 8, METRICS_BUCKETS = 10, METRICS_CLASSES = 6 };
 
 struct metrics {
 	uint64_t requests[METRICS_CLASSES]; /* by the first digit of the status */

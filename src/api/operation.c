@@ -13,9 +13,12 @@
 #include "base/log.h"
 #include "base/str.h"
 
+#define TOO_MUCH "too much is asked of this session at once"
+
 struct waiter {
 	struct waiter *next;
-	struct conn *conn; /* NULL when it went away */
+	struct conn *conn;     /* NULL when it went away */
+	struct hearer *hearer; /* in its place, or NULL */
 	enum answer_kind answer;
 };
 
@@ -34,10 +37,10 @@ struct operation {
 };
 
 static const char *const names[] = {
-	[OPERATION_START] = "start",  [OPERATION_RESUME] = "resume",
-	[OPERATION_FREEZE] = "pause", [OPERATION_PAUSE] = "pause to disk",
-	[OPERATION_STOP] = "stop",    [OPERATION_RELEASE] = "release",
-	[OPERATION_ADOPT] = "adopt",
+	[OPERATION_START] = "start",	 [OPERATION_RESUME] = "resume",
+	[OPERATION_FREEZE] = "pause",	 [OPERATION_PAUSE] = "pause to disk",
+	[OPERATION_RECLAIM] = "reclaim", [OPERATION_STOP] = "stop",
+	[OPERATION_RELEASE] = "release", [OPERATION_ADOPT] = "adopt",
 };
 
 const char *operation_name(enum operation_kind kind)
@@ -74,26 +77,46 @@ static void add_waiter(struct operation *o, struct conn *c, enum answer_kind ans
 	conn_hold(c, &w->conn);
 }
 
+static void answer_one(const struct operation *o, struct waiter *w, const struct err *e)
+{
+	if (w->hearer)
+		w->hearer->told(w->hearer, e);
+	else if (w->conn && e->code)
+		reply_error(w->conn, e);
+	else if (w->conn)
+		reply_runtime(w->conn, o->runtime, w->answer);
+	free(w);
+}
+
 static void answer_all(struct operation *o, const struct err *e)
 {
 	struct waiter *w;
 
 	while ((w = o->waiters)) {
 		o->waiters = w->next;
-		if (!w->conn)
-			;
-		else if (e->code)
-			reply_error(w->conn, e);
-		else
-			reply_runtime(w->conn, o->runtime, w->answer);
-		free(w);
+		answer_one(o, w, e);
+	}
+}
+
+/* Those who can come again. */
+static void answer_connections(struct operation *o)
+{
+	static const struct err none = { 0 };
+	struct waiter **at = &o->waiters, *w;
+
+	while ((w = *at)) {
+		if (w->hearer) {
+			at = &w->next;
+			continue;
+		}
+		*at = w->next;
+		answer_one(o, w, &none);
 	}
 }
 
 /* Whoever wants to know how it stands is told "starting", and asks again. */
 static void answer_late(struct timer *timer)
 {
-	static const struct err none = { 0 };
 	struct operation *o = container_of(timer, struct operation, late);
 	struct runtime *r = o->runtime;
 	struct err e = { 0 };
@@ -104,7 +127,7 @@ static void answer_late(struct timer *timer)
 	if (!r->id[0] || runtimes_peek(r, &e) < 0)
 		loop_arm(&r->server->loop, timer, loop_now() + ANSWER_AGAIN_MS);
 	else
-		answer_all(o, &none);
+		answer_connections(o);
 }
 
 /* --- one after the other --------------------------------------------------------------------- */
@@ -126,7 +149,7 @@ static void settle_gone(struct operation *o, struct err *e)
 {
 	struct runtime *r = o->runtime;
 
-	o->is_gone = o->kind == OPERATION_STOP;
+	o->is_gone = o->kind == OPERATION_STOP || o->kind == OPERATION_RECLAIM;
 	if (o->is_gone)
 		e->code = 0;
 	else if (e->code == ENOENT && o->kind != OPERATION_START)
@@ -249,9 +272,10 @@ static int what_is_due(const struct operation *o)
 		/* A start of what is there takes up its work where it was left. */
 		if (o->kind == OPERATION_START)
 			return OPERATION_RESUME;
-		return o->kind == OPERATION_FREEZE && o->runtime->state != RUNTIME_ENDED
-			       ? -1
-			       : (int)o->kind;
+		if (o->kind != OPERATION_FREEZE || o->runtime->state == RUNTIME_ENDED)
+			return (int)o->kind;
+		/* That it sleeps is not what is asked for. */
+		return o->runtime->wakes ? OPERATION_PAUSE : -1;
 	}
 	return o->kind;
 }
@@ -316,29 +340,62 @@ static unsigned queue_length(const struct runtime *r)
 	return n;
 }
 
+static struct operation *operation_new(struct runtime *r, enum operation_kind kind)
+{
+	struct operation *o = queue_length(r) < OPERATIONS_MAX ? calloc(1, sizeof(*o)) : NULL;
+
+	if (o) {
+		o->runtime = r;
+		o->kind = kind;
+	}
+	return o;
+}
+
+static void line_up(struct operation *o)
+{
+	struct runtime *r = o->runtime;
+
+	if (o->kind == OPERATION_STOP)
+		cancel(r->first);
+	*r->last = o;
+	r->last = &o->next;
+	if (!r->busy)
+		begin_next(r);
+}
+
+void operate_for(struct runtime *r, enum operation_kind kind, struct hearer *h)
+{
+	struct operation *o = operation_new(r, kind);
+	struct waiter *w = o ? calloc(1, sizeof(*w)) : NULL;
+	struct err e = { 0 };
+
+	if (!w) {
+		free(o);
+		(void)err_code(&e, EBUSY, TOO_MUCH);
+		h->told(h, &e);
+		return;
+	}
+	w->hearer = h;
+	o->waiters = w;
+	line_up(o);
+}
+
 void operate(struct runtime *r, enum operation_kind kind, struct start_body *body, struct conn *c,
 	     enum answer_kind answer)
 {
-	struct operation *o = queue_length(r) < OPERATIONS_MAX ? calloc(1, sizeof(*o)) : NULL;
+	struct operation *o = operation_new(r, kind);
 
 	if (!o) {
 		if (body)
 			start_body_clear(body);
 		free(body);
 		if (c)
-			conn_reply_detail(c, 429, "too much is asked of this session at once");
+			conn_reply_detail(c, 429, TOO_MUCH);
 		return;
 	}
-	o->runtime = r;
-	o->kind = kind;
 	o->body = body;
 	add_waiter(o, c, answer);
-	if (kind == OPERATION_STOP)
-		cancel(r->first);
-	*r->last = o;
-	r->last = &o->next;
-	if (!r->busy)
-		begin_next(r);
+	line_up(o);
 }
 
 const struct start_body *operation_body(const struct operation *o)

@@ -11,7 +11,8 @@ enum operation_kind {
 	OPERATION_START,
 	OPERATION_RESUME,
 	OPERATION_FREEZE,
-	OPERATION_PAUSE, /* to the disk */
+	OPERATION_PAUSE,   /* to the disk */
+	OPERATION_RECLAIM, /* what nobody wants any more; see reclaim.h */
 	OPERATION_STOP,
 	OPERATION_RELEASE, /* its processes have ended by themselves: what they leave is taken down */
 	OPERATION_ADOPT,   /* a start that an earlier daemon began: wait until it answers */
@@ -28,6 +29,14 @@ enum operation_limits {
  * over. `c` may be NULL. */
 void operate(struct runtime *r, enum operation_kind kind, struct start_body *body, struct conn *c,
 	     enum answer_kind answer);
+
+/* Who is no connection. */
+struct hearer {
+	void (*told)(struct hearer *h, const struct err *e); /* code 0: it has been done */
+};
+
+/* The same for one that hears of it once, when it has been done or cannot be; perhaps at once. */
+void operate_for(struct runtime *r, enum operation_kind kind, struct hearer *h);
 
 /* Is anything under way? */
 bool runtime_is_busy(const struct runtime *r);

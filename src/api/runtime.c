@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/events.h"
@@ -15,6 +14,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "launch/lifecycle.h"
+#include "session/record.h"
 
 /* V1's SDK reads both columns, its application server the first; a pair that does not fit is taken
  * for a start that hangs. "ready" is said of what answers, and of nothing else. */
@@ -50,7 +50,6 @@ struct runtime *runtime_new(struct server *s, const char *name)
 	r->end.fd = -1;
 	r->last = &r->first;
 	r->since_ms = loop_now();
-	r->born_ms = (uint64_t)time(NULL) * 1000;
 	if (r->name)
 		return r;
 	free(r);
@@ -94,7 +93,7 @@ void runtime_set(struct runtime *r, enum runtime_state state, const char *detail
 void runtime_claimed(struct runtime *r)
 {
 	r->since_ms = loop_now();
-	r->born_ms = (uint64_t)time(NULL) * 1000;
+	r->claimed_ms = r->since_ms;
 	events_tell(r);
 }
 
@@ -141,7 +140,7 @@ static int watch(struct runtime *r, const struct record *record, struct err *e)
 
 static enum runtime_state state_of(const struct record *record, bool alive)
 {
-	if (record->paused && str_eq(record->paused, "disk"))
+	if (record->paused && str_eq(record->paused, RECORD_ON_DISK))
 		return RUNTIME_PAUSED;
 	if (!alive)
 		return RUNTIME_ENDED;
@@ -157,6 +156,8 @@ int runtime_read(struct runtime *r, const struct record *record, struct err *e)
 	memcpy(r->id, record->id, sizeof(r->id));
 	memcpy(r->key, record->key, sizeof(r->key));
 	r->port = r->url_port = record->host_port;
+	r->wakes = record->wakes;
+	r->up_ticks = record->init_start;
 	r->n_ports = 0;
 	for (unsigned i = 0; i < record->n_ports && i < RUNTIME_PORTS_MAX; i++)
 		r->ports[r->n_ports++] =

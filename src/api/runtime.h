@@ -15,7 +15,7 @@
 #include "base/loop.h"
 #include "session/session.h"
 
-struct conns;
+struct held_port;
 struct operation;
 struct server;
 
@@ -60,14 +60,22 @@ struct runtime {
 	char *logs; /* of the image's own program, which has ended though the session lives; NULL */
 	uint64_t stamp;	   /* of its record, as it was read last; see session_stamp() */
 	uint64_t since_ms; /* of loop_now(): in this state */
-	uint64_t born_ms;  /* of the wall clock */
+	uint64_t up_ticks; /* since the boot: when its processes were started last; 0: never */
+	uint64_t
+		claimed_ms; /* of loop_now(): it was given to somebody out of the pool; 0: not by us */
 	unsigned restarts;
+	bool wakes; /* it was paused by nobody's wish: see the journal in session.h */
+	/* How it is about to be reclaimed: if it is idle for so long even now (0: in any case). */
+	uint64_t reclaim_idle_ms;
+	bool reclaim_stops;
+	bool checking; /* whether its program has ended */
 	/* Its first process: when that ends, all of it has. */
 	struct source end;
 	/* What is done with it, one after the other. */
 	struct operation *first, **last;
-	bool busy;			   /* the first one is at work */
-	struct conns *held, *held_program; /* on its ports, while it is on the disk; see held.h */
+	bool busy; /* the first one is at work */
+	struct held_port *held,
+		*held_program; /* on its ports, while it is on the disk; see held.h */
 };
 
 /* What is told of each state. */

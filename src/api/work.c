@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "api/idle.h"
 #include "api/order.h"
 #include "api/service.h"
 #include "base/buf.h"
@@ -213,6 +214,17 @@ static int pause_to_disk(struct job *j, int out, const int *fds, struct err *e)
 	return pause_as(j, PAUSE_DISK, e);
 }
 
+/* What was asked for between the question and this is lost to nobody but for a moment. */
+static bool is_wanted(const struct runtime *r)
+{
+	struct idle_ask ask = idle_ask_of(r);
+
+	if (!r->reclaim_idle_ms)
+		return false;
+	idle_ask_all(&ask, 1);
+	return ask.idle_ms < r->reclaim_idle_ms;
+}
+
 static int stop(struct job *j, int out, const int *fds, struct err *e)
 {
 	autoclose int state = open_state(j, e);
@@ -240,6 +252,15 @@ static int release(struct job *j, int out, const int *fds, struct err *e)
 	return lifecycle_sweep(state, e);
 }
 
+static int reclaim(struct job *j, int out, const int *fds, struct err *e)
+{
+	if (is_wanted(runtime_of(j))) {
+		log_info("session %s is in use again", runtime_of(j)->id);
+		return 0;
+	}
+	return runtime_of(j)->reclaim_stops ? stop(j, out, fds, e) : pause_as(j, PAUSE_ASLEEP, e);
+}
+
 /* Its starter is still at it, or was killed; then nobody will ever hear of it again. */
 static int adopt(struct job *j, int out, const int *fds, struct err *e)
 {
@@ -253,10 +274,10 @@ static int adopt(struct job *j, int out, const int *fds, struct err *e)
 int (*work_of(enum operation_kind kind))(struct job *j, int out, const int *fds, struct err *e)
 {
 	static int (*const works[])(struct job *, int, const int *, struct err *) = {
-		[OPERATION_START] = start,   [OPERATION_RESUME] = resume,
-		[OPERATION_FREEZE] = freeze, [OPERATION_PAUSE] = pause_to_disk,
-		[OPERATION_STOP] = stop,     [OPERATION_RELEASE] = release,
-		[OPERATION_ADOPT] = adopt,
+		[OPERATION_START] = start,     [OPERATION_RESUME] = resume,
+		[OPERATION_FREEZE] = freeze,   [OPERATION_PAUSE] = pause_to_disk,
+		[OPERATION_RECLAIM] = reclaim, [OPERATION_STOP] = stop,
+		[OPERATION_RELEASE] = release, [OPERATION_ADOPT] = adopt,
 	};
 
 	return works[kind];

@@ -83,6 +83,21 @@ void conn_free(struct conn *c)
 	accept_again(cs);
 }
 
+int conn_detach(struct conn *c, struct buf *rest, struct err *e)
+{
+	int fd;
+
+	if (c->in_len > c->in_at)
+		buf_add(rest, c->in + c->in_at, c->in_len - c->in_at);
+	if (buf_check(rest, e) < 0)
+		return -e->code;
+	fd = fcntl(c->source.fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return err_errno(e, "connection");
+	conn_free(c);
+	return fd;
+}
+
 static uint32_t wanted(const struct conn *c)
 {
 	switch (c->state) {

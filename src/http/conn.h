@@ -52,6 +52,9 @@ struct conns {
 	void (*answered)(struct server *s, const char *what, int status, uint64_t us);
 	const struct route *routes;
 	size_t n_routes;
+	/* NULL, or what every request that has the key is for, whatever it asks and `admit` says. */
+	const struct route *any;
+	uint64_t keyed_ms; /* of loop_now(): when the last request came that had the key */
 	struct conn *first;
 	unsigned n;
 	struct timer sweep;
@@ -77,6 +80,15 @@ void conns_end(struct conns *cs);
  * or `begin` returns. */
 const struct http_request *conn_request(const struct conn *c);
 struct http_text conn_segment(const struct conn *c);
+
+struct conns *conn_all(const struct conn *c);
+
+/* The bytes of the head in hand; good for as long. */
+struct http_text conn_head_bytes(const struct conn *c);
+
+/* Somebody else goes on with a connection that was held: what has come behind its head is appended to
+ * `rest`, and it is none of the server's any more. Returns its descriptor, not blocking. */
+must_check int conn_detach(struct conn *c, struct buf *rest, struct err *e);
 
 /* --- replies --------------------------------------------------------------------------------- */
 

@@ -18,6 +18,16 @@ struct http_text conn_segment(const struct conn *c)
 	return c->segment;
 }
 
+struct conns *conn_all(const struct conn *c)
+{
+	return c->all;
+}
+
+struct http_text conn_head_bytes(const struct conn *c)
+{
+	return (struct http_text) { .at = c->in, .len = c->head_len };
+}
+
 /* --- bytes ----------------------------------------------------------------------------------- */
 
 static void consume(struct conn *c, size_t n)
@@ -110,11 +120,17 @@ static void refuse(struct conn *c, int status, const char *text)
 /* The key first: who has none does not learn which paths there are. */
 static void choose_route(struct conn *c)
 {
-	const struct conns *cs = c->all;
+	struct conns *cs = c->all;
+	bool keyed = cs->key && cs->key[0] && key_is_right(cs->key, c->request.key);
 	const struct route *there = NULL;
 	const char *why = NULL;
 	int refusal;
 
+	if (keyed)
+		cs->keyed_ms = loop_now();
+	c->route = keyed ? cs->any : NULL;
+	if (c->route)
+		return;
 	for (size_t i = 0; i < cs->n_routes; i++) {
 		if (!http_path_fits(c->request.path, cs->routes[i].path, &c->segment))
 			continue;
@@ -125,7 +141,7 @@ static void choose_route(struct conn *c)
 	refusal = cs->admit ? cs->admit(cs->server, &c->request, &why) : 0;
 	if (refusal) {
 		refuse(c, refusal, why);
-	} else if ((!there || !there->open) && cs->key && !key_is_right(cs->key, c->request.key)) {
+	} else if ((!there || !there->open) && cs->key && !keyed) {
 		refuse(c, 403, "Invalid API Key");
 	} else if (!there) {
 		refuse(c, 404, "Not Found");

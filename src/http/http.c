@@ -225,6 +225,12 @@ static void on_origin(struct head *h, struct http_text value)
 	h->r->has_origin = true;
 }
 
+static void on_upgrade(struct head *h, struct http_text value)
+{
+	(void)value;
+	h->r->has_upgrade = true;
+}
+
 static void on_content_type(struct head *h, struct http_text value)
 {
 	h->r->content_type = value;
@@ -251,6 +257,7 @@ static const struct {
 	{ "idempotency-key", on_idempotency_key },
 	{ "x-api-key", on_control_key },
 	{ "origin", on_origin },
+	{ "upgrade", on_upgrade },
 };
 
 static bool is_value_byte(unsigned char c)

@@ -28,7 +28,8 @@ struct http_text {
 struct http_request {
 	struct http_text method, path, query; /* the query without its "?" */
 	struct http_text host, key, content_type, idempotency_key;
-	bool has_origin; /* a page of a browser's asks */
+	bool has_origin;  /* a page of a browser's asks */
+	bool has_upgrade; /* to another protocol, which nobody here speaks */
 	bool one_dot_zero, keep_alive, expects_continue, chunked;
 	uint64_t length; /* of the body, unless chunked */
 };

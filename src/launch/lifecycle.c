@@ -166,12 +166,16 @@ int lifecycle_down(struct session *s, bool remove, struct err *e)
 int lifecycle_rest(struct session *s, struct err *e)
 {
 	struct ending x = { .record = &s->record, .session = s, .rests = true };
+	bool wakes;
 
 	if (walk_down(&x, ARRAY_LEN(stages), e) < 0)
 		return -e->code;
-	/* Of one that was frozen, or ended by itself, too. */
+	/* Of one that was frozen, or ended by itself, too; and that is nobody's wish. */
+	wakes = !s->record.paused;
 	if (!str_eq(s->record.paused, RECORD_ON_DISK) &&
 	    session_note(s, e, "paused " RECORD_ON_DISK) < 0)
+		return -e->code;
+	if (wakes && session_note(s, e, "wakes") < 0)
 		return -e->code;
 	return session_note(s, e, "rested");
 }

@@ -47,12 +47,24 @@ static int look(const struct session *s, struct err *e)
 	return alive;
 }
 
-static int put_to_disk(struct session *s, struct err *e)
+/* What somebody has asked for stays so, whatever else would put it to disk later. */
+static int note_form(struct session *s, enum pause_form form, struct err *e)
 {
+	bool asleep = form == PAUSE_ASLEEP;
+
+	if (s->record.paused && (asleep || !s->record.wakes))
+		return 0;
+	if (session_note(s, e, "paused " RECORD_ON_DISK) < 0)
+		return -e->code;
+	return asleep ? session_note(s, e, "wakes") : 0;
+}
+
+static int put_to_disk(struct session *s, enum pause_form form, struct err *e)
+{
+	if (note_form(s, form, e) < 0)
+		return -e->code;
 	if (s->record.rested)
 		return 0;
-	if (!s->record.paused && session_note(s, e, "paused " RECORD_ON_DISK) < 0)
-		return -e->code;
 	if (lifecycle_end(s, e) < 0 || lifecycle_rest(s, e) < 0)
 		return -e->code;
 	return layers_keep(s, e);
@@ -168,8 +180,8 @@ int pause_session(int state, const char *id, enum pause_form form, struct err *e
 	r = session_claim(s, true, e);
 	if (r == 0)
 		r = look(s, e);
-	if (r == 0 || (r > 0 && form == PAUSE_DISK))
-		r = put_to_disk(s, e);
+	if (r == 0 || (r > 0 && form != PAUSE_FREEZE))
+		r = put_to_disk(s, form, e);
 	else if (r > 0)
 		r = stand_still(s, e);
 	session_close(s);

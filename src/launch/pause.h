@@ -10,10 +10,14 @@
 #include "launch/laps.h"
 #include "launch/listen.h"
 
-enum pause_form { PAUSE_FREEZE, PAUSE_DISK };
+enum pause_form {
+	PAUSE_FREEZE,
+	PAUSE_DISK,
+	PAUSE_ASLEEP, /* on disk, by nobody's wish: whoever has the ports wakes it for the next request */
+};
 
 /* Pause it, by its id, an unambiguous prefix of it, or its name. One that is paused already stays as it
- * is, but a frozen one can be paused to disk. Waits for another that pauses or resumes it. Killed
+ * is, but a frozen one can be paused to disk, and one that sleeps sleeps no more. Waits for another that pauses or resumes it. Killed
  * half-way, it leaves a session that runs or can be resumed. Its lock must not be held. */
 must_check int pause_session(int state, const char *id, enum pause_form form, struct err *e);
 

@@ -112,7 +112,14 @@ static int on_paused(struct record *r, const char *value, struct err *e)
 {
 	if (!record_pause_ok(value))
 		return err_code(e, EINVAL, "'paused' is " RECORD_FROZEN " or " RECORD_ON_DISK);
+	r->wakes = false;
 	return set_text(&r->paused, value, e);
+}
+
+static int on_wakes(struct record *r, const char *value, struct err *e)
+{
+	r->wakes = true;
+	return stands_alone("wakes", value, e);
 }
 
 static int on_rested(struct record *r, const char *value, struct err *e)
@@ -131,6 +138,7 @@ static int on_resumes(struct record *r, const char *value, struct err *e)
 static int on_resumed(struct record *r, const char *value, struct err *e)
 {
 	free(take_ptr(&r->paused));
+	r->wakes = false;
 	return stands_alone("resumed", value, e);
 }
 
@@ -151,7 +159,7 @@ static int on_ready(struct record *r, const char *value, struct err *e)
 static int on_stops(struct record *r, const char *value, struct err *e)
 {
 	free(take_ptr(&r->paused));
-	r->persists = r->rested = false;
+	r->persists = r->rested = r->wakes = false;
 	return stands_alone("stops", value, e);
 }
 
@@ -175,6 +183,7 @@ static const struct {
 	{ "persists", on_persists },
 	{ "name", on_name },
 	{ "paused", on_paused },
+	{ "wakes", on_wakes },
 	{ "rested", on_rested },
 	{ "resumes", on_resumes },
 	{ "resumed", on_resumed },

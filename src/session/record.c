@@ -137,6 +137,7 @@ static const struct field fields[] = {
 	WIRE_TEXT("label", r.label),
 	WIRE_FLAG("persists", r.persists),
 	WIRE_TEXT("paused", r.paused),
+	WIRE_FLAG("wakes", r.wakes),
 	WIRE_FLAG("rested", r.rested),
 	WIRE_TEXT("freezer", r.freezer),
 	WIRE_FLAG("ready", r.ready),

@@ -25,6 +25,8 @@
  *	persists		it is brought back if its processes end: nobody but stop removes it
  *	name NAME		what its caller calls it: it was held ready for whoever comes
  *	paused FORM		its processes are about to be frozen (FORM frozen), or ended (disk)
+ *	wakes			nobody has asked for that pause to disk: whoever wants something of the session
+ *				brings it back. Until it is resumed, paused once more or stopped
  *	rested			they are gone, and all that goes with them: groups, link
  *	resumes			they are about to be started again
  *	resumed			they run again
@@ -79,6 +81,7 @@ struct record {
 	bool persists;	  /* without processes it is paused, not over */
 	char *paused;	  /* RECORD_FROZEN, RECORD_ON_DISK; NULL: not */
 	char *freezer;	  /* of v1: the group in which it was frozen first; NULL: never */
+	bool wakes;	  /* paused to disk by nobody's wish: the next request brings it back */
 	bool rested;	  /* nothing is there but what stays on the disk */
 	bool ready;	  /* its server has been heard to answer */
 	/* from the journal */

@@ -84,5 +84,7 @@ check_PROGRAMS += tests/unit/test_fresh
 check_PROGRAMS += tests/unit/test_order
 check_PROGRAMS += tests/unit/test_label
 check_PROGRAMS += tests/unit/test_access
+check_PROGRAMS += tests/unit/test_idle
 check_PROGRAMS += tests/unit/test_job
 check_PROGRAMS += tests/unit/test_metrics
+check_PROGRAMS += tests/unit/test_wake

@@ -154,14 +154,14 @@ static void the_control_planes_key_is_wiped_where_it_stands(void **state)
 static void the_control_plane_wipes_a_sessions_key_and_reads_its_own(void **state)
 {
 	char bytes[] = "GET / HTTP/1.1\r\nHost: x\r\nX-Session-API-Key: secret\r\n"
-		       "X-API-Key: mine\r\nOrigin: http://x\r\n\r\n";
+		       "X-API-Key: mine\r\nOrigin: http://x\r\nUpgrade: websocket\r\n\r\n";
 	struct http_request r;
 
 	(void)state;
 	assert_true(http_head(bytes, sizeof(bytes) - 1, HTTP_KEY_CONTROL, &r) > 0);
 	assert_null(memmem(bytes, sizeof(bytes), "secret", 6));
 	assert_true(http_text_is(r.key, "mine"));
-	assert_true(r.has_origin);
+	assert_true(r.has_origin && r.has_upgrade);
 }
 
 static void two_session_keys_are_no_key(void **state)

@@ -72,6 +72,7 @@ static void whole_record_comes_back_as_it_was(void **state)
 		.persists = true,
 		.paused = "frozen",
 		.freezer = "/sys/fs/cgroup/freezer/ohsandbox/0123456789ab",
+		.wakes = true,
 		.rested = true,
 		.init_pid = 4321,
 		.init_start = INT64_MAX,
@@ -225,6 +226,14 @@ static void journal_tells_how_a_session_is_paused(void **state)
 	apply(&r, "paused disk\nrested\nstops\n");
 	assert_null(r.paused);
 	assert_false(r.persists || r.rested);
+	apply(&r, "paused disk\nwakes\nrested\nresumes\n");
+	assert_true(r.wakes);
+	apply(&r, "paused disk\n");
+	assert_false(r.wakes);
+	apply(&r, "wakes\nresumed\n");
+	assert_false(r.wakes);
+	apply(&r, "paused disk\nwakes\nstops\n");
+	assert_false(r.wakes);
 	record_clear(&r);
 }
 
