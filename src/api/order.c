@@ -93,7 +93,7 @@ static int workspace(const struct config *c, const struct start_body *b,
 		wanted = b->image + strlen(WORKTREE);
 	/* Else it would be a way around 'only_templates'. */
 	if (str_eq(b->image, WORKTREE))
-		return err_code(e, ENOENT, "the image '%s' names no repository", WORKTREE);
+		return err_code(e, ERR_NONE_SUCH, "the image '%s' names no repository", WORKTREE);
 	if (wanted && *wanted)
 		return named_by_client(c, wanted, q, e);
 	if (t && t->repo)
