@@ -327,3 +327,9 @@ const struct route api_routes[] = {
 	{ "GET", "/metrics", false, 0, .handle = get_metrics },
 };
 const size_t api_routes_count = ARRAY_LEN(api_routes);
+
+/* At the socket of ask_daemon.h. */
+const struct route api_command_routes[] = {
+	{ "POST", "/resume", false, BODY_MAX, .handle = post_resume },
+};
+const size_t api_command_routes_count = ARRAY_LEN(api_command_routes);

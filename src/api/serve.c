@@ -23,6 +23,7 @@
 #include "api/tidy.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "launch/ask_daemon.h"
 #include "launch/lifecycle.h"
 #include "plan/strv.h"
 #include "session/session.h"
@@ -31,7 +32,8 @@
 #define LOCK_TRIES 20
 #define LOCK_TURN_MS 50
 #define CHORES_MS 1000
-#define JOBS_MAX 64 /* at once: starts, stops and the like */
+#define COMMANDS_MAX 16 /* that ask at once */
+#define JOBS_MAX 64	/* at once: starts, stops and the like */
 #define WAITS_MAX 1024
 
 /* --- what it serves by ----------------------------------------------------------------------- */
@@ -157,6 +159,25 @@ static int listen_all(struct server *s, bool insecure, struct err *e)
 			return -e->code;
 	}
 	return access_hosts(s, e);
+}
+
+static int listen_for_commands(struct server *s, struct err *e)
+{
+	autofree char *path = str_fmt(e, "/proc/self/fd/%d/" DAEMON_SOCKET, s->state);
+	int fd = path ? access_socket(path, e) : -e->code;
+
+	s->commands = (struct conns) { .server = s,
+				       .loop = &s->loop,
+				       .answered = log_request,
+				       .routes = api_command_routes,
+				       .n_routes = api_command_routes_count,
+				       .closed = true };
+	if (fd < 0)
+		return fd;
+	if (conns_listen(&s->commands, fd, COMMANDS_MAX, e) == 0)
+		return 0;
+	(void)close(fd); /* nothing was written */
+	return -e->code;
 }
 
 static void say_where(const struct server *s, const char *key_file)
@@ -328,7 +349,7 @@ static int set_up(struct server *s, char **key_file, struct err *e)
 				    .routes = api_routes,
 				    .n_routes = api_routes_count,
 				    .closed = true };
-	if (listen_all(s, s->options->insecure, e) < 0)
+	if (listen_all(s, s->options->insecure, e) < 0 || listen_for_commands(s, e) < 0)
 		return -e->code;
 	if (lifecycle_sweep(s->state, e) < 0)
 		return err_wrap(e, "taking down what a dead session left");
@@ -346,6 +367,7 @@ static int live(struct server *s, struct err *e)
 	loop_arm(&s->loop, &s->chores, loop_now());
 	pool_begin(s);
 	conns_open(&s->conns);
+	conns_open(&s->commands);
 	notify_manager("READY=1");
 	while (result == 0 && !s->over)
 		result = loop_turn(&s->loop, e);
@@ -361,6 +383,10 @@ static void clear(struct server *s)
 	free(s->socket);
 	if (s->conns.loop)
 		conns_end(&s->conns);
+	if (s->commands.loop) {
+		(void)unlinkat(s->state, DAEMON_SOCKET, 0); /* else the next daemon does */
+		conns_end(&s->commands);
+	}
 	for (struct runtime *r = s->runtimes, *next; r; r = next) {
 		next = r->next;
 		if (!runtime_is_busy(r))

@@ -24,7 +24,8 @@ struct server {
 	char *socket; /* of the Unix domain that it listens at; NULL: none */
 	struct loop loop;
 	struct conns conns;
-	struct jobs jobs; /* operations on sessions */
+	struct conns commands; /* of this host's user, who asks for what they cannot do beside us */
+	struct jobs jobs;      /* operations on sessions */
 	struct jobs
 		waits; /* for programs of sessions that have been started: they take their time */
 	struct jobs calls; /* what clients wait for of a session itself, for as long as they like */
@@ -50,3 +51,5 @@ struct server {
 
 extern const struct route api_routes[];
 extern const size_t api_routes_count;
+extern const struct route api_command_routes[];
+extern const size_t api_command_routes_count;

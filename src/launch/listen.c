@@ -124,9 +124,7 @@ int listen_loopback(const struct listen_kept *kept, int fds[LISTEN_LOOPBACK_MAX]
 static int not_again(const char *where, uint16_t port, int code, struct err *e)
 {
 	return err_code(e, -code, "listen on %s, port %u again: %s%s", where, port, strerror(-code),
-			code == -EADDRINUSE ? ": a daemon that has paused the session keeps it, "
-					      "and is who resumes it"
-					    : "");
+			code == -EADDRINUSE ? ": somebody else listens there" : "");
 }
 
 int listen_loopback_again(int fds[LISTEN_LOOPBACK_MAX], uint16_t port, struct err *e)

@@ -4,6 +4,7 @@ liblaunch_a_SOURCES =
 liblaunch_a_SOURCES += src/launch/spawn.c src/launch/spawn.h
 liblaunch_a_SOURCES += src/launch/idmap.c src/launch/idmap.h
 liblaunch_a_SOURCES += src/launch/admit.c src/launch/admit.h
+liblaunch_a_SOURCES += src/launch/ask_daemon.c src/launch/ask_daemon.h
 liblaunch_a_SOURCES += src/launch/bridge.c src/launch/bridge.h
 liblaunch_a_SOURCES += src/launch/net.c src/launch/net.h
 liblaunch_a_SOURCES += src/launch/net_shared.c

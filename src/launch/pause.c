@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "launch/ask_daemon.h"
 #include "launch/client.h"
 #include "launch/decide.h"
 #include "launch/lifecycle.h"
@@ -208,7 +209,30 @@ int resume_session_on(int state, const char *id, const int listeners[LISTEN_LOOP
 	return r;
 }
 
+/* Its port is a daemon's, which answers there that it is paused. */
+static int by_daemon(int state, const char *id, struct err *e)
+{
+	struct session *s = NULL;
+	int r = session_open(state, id, false, &s, e);
+
+	if (r == 0)
+		r = ask_daemon_resume(state, s->record.id, e);
+	session_close(s);
+	return r;
+}
+
 int resume_session(int state, const char *id, struct laps *laps, struct err *e)
 {
-	return resume_session_on(state, id, NULL, 0, laps, e);
+	struct err why = { 0 };
+	int r = resume_session_on(state, id, NULL, 0, laps, e);
+
+	if (r != -EADDRINUSE)
+		return r;
+	r = by_daemon(state, id, &why);
+	if (r == -ECONNRESET)
+		return resume_session_on(state, id, NULL, 0, laps, e);
+	/* Where there is none, the port is somebody else's. */
+	if (r != -ECONNREFUSED)
+		*e = why;
+	return r == -ECONNREFUSED ? -EADDRINUSE : r;
 }

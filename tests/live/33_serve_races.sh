@@ -70,21 +70,6 @@ test_after_a_resume_that_failed_the_port_tells_of_the_pause_again() {
 	serve_down
 }
 
-test_who_resumes_past_the_daemon_is_told_who_has_the_port() {
-	local id url key
-
-	serve_up
-	start_session s1
-	expect 200 POST /v1/sessions/s1/pause '{"to_disk":true}'
-	run ohs resume s1
-	assert_status 1
-	assert_contains "$err" "a daemon that has paused the session keeps it"
-	expect 200 POST /resume '{"runtime_id":"s1"}'
-	assert_eq 200 "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$url/alive")"
-	expect 200 POST /stop '{"runtime_id":"s1"}'
-	serve_down
-}
-
 test_one_that_cannot_be_read_hides_no_other() {
 	local id url key dir
 
@@ -112,4 +97,36 @@ test_why_it_failed_stays_known() {
 	expect 200 GET /sessions/s1
 	assert_contains "$body" "/nowhere"
 	serve_down
+}
+
+test_a_command_resumes_what_the_daemon_keeps_on_the_disk() {
+	local id url key before
+
+	serve_up
+	start_session s1
+	before=$url
+	says 'echo kept >kept' >/dev/null
+	expect 200 POST /v1/sessions/s1/pause '{"to_disk":true}'
+	assert_eq 503 "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$url/alive")"
+	ohs resume s1 || fail "it is not resumed"
+	expect 200 GET /sessions/s1
+	is "$body" '.pod_status == "ready"'
+	assert_eq "$before" "$(json "$body" .url)"
+	assert_eq kept "$(says 'cat kept')"
+	# What the daemon cannot do it says.
+	expect 200 POST /v1/sessions/s1/pause '{"to_disk":true}'
+	as_me bash -c 'mv "$0/request.json" "$0/kept"; echo "{}" >"$0/request.json"' "$OHS_STATE_DIR/sessions/$id"
+	if ohs resume s1 2>why; then fail "it is resumed"; fi
+	assert_contains "$(<why)" request.json
+	as_me mv "$OHS_STATE_DIR/sessions/$id/kept" "$OHS_STATE_DIR/sessions/$id/request.json"
+	# Nor does one that was killed, and its socket, stand in the way.
+	kill -9 "$daemon"
+	wait_until 20 is_gone "$daemon"
+	assert_file "$OHS_STATE_DIR/daemon.sock"
+	ohs resume s1 || fail "it is not resumed without a daemon"
+	assert_eq kept "$(says 'cat kept')"
+	serve_up
+	serve_down
+	assert_no_file "$OHS_STATE_DIR/daemon.sock"
+	ohs stop s1
 }
