@@ -10,6 +10,7 @@ tagged `v1` and a later one; its file `version` says which. See tests/clients/ru
 import asyncio
 import json
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -116,12 +117,31 @@ def pauses(clients):
         assert status() == 404, status()
 
 
+def sleeps():
+    @check("an_action_wakes_what_was_idle")
+    def _():
+        runtime = make_runtime(URL, KEY, "sleepy", image="sleeps", keep=False)
+        asyncio.run(runtime.connect())
+        assert run(runtime, "echo mine >/workspace/work").exit_code == 0
+        for _ in range(600):
+            if api("/sessions/sleepy")[1]["status"] == "paused":
+                break
+            time.sleep(0.1)
+        assert api("/sessions/sleepy")[1]["status"] == "paused"
+        seen = run(runtime, "cat /workspace/work; echo $GIVEN")
+        assert seen.exit_code == 0 and seen.content.splitlines()[0] == "mine", seen
+        assert run(runtime, "echo again").content == "again"
+        runtime.close()
+        assert api("/sessions/sleepy")[0] == 404
+
+
 def main():
     clients = []
 
     begin(clients)
     if not failed:
         pauses(clients)
+    sleeps()
 
 
 if __name__ == "__main__":
