@@ -6,6 +6,7 @@ libapi_a_SOURCES += src/api/access.c src/api/access.h
 libapi_a_SOURCES += src/api/call.c src/api/call.h
 libapi_a_SOURCES += src/api/command.c src/api/command.h
 libapi_a_SOURCES += src/api/config.c src/api/config.h
+libapi_a_SOURCES += src/api/config_parts.h src/api/config_template.c
 libapi_a_SOURCES += src/api/events.c src/api/events.h
 libapi_a_SOURCES += src/api/fresh.c src/api/fresh.h
 libapi_a_SOURCES += src/api/pool.c src/api/pool.h

@@ -81,5 +81,8 @@ bool http_query(struct http_text query, const char *name, struct buf *out);
  * is behind that value afterwards. */
 bool http_query_next(struct http_text *rest, const char *name, struct buf *out);
 
+/* A hexadecimal digit of either case: its value, or -1. */
+int http_hex(char c);
+
 /* The reason phrase of a status. */
 const char *http_reason(int status);

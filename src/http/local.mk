@@ -4,4 +4,5 @@ libhttp_a_SOURCES =
 libhttp_a_SOURCES += src/http/conn.c src/http/conn.h src/http/conn_own.h
 libhttp_a_SOURCES += src/http/conn_in.c src/http/conn_out.c
 libhttp_a_SOURCES += src/http/http.c src/http/http.h
+libhttp_a_SOURCES += src/http/http_query.c
 libhttp_a_SOURCES += src/http/multipart.c src/http/multipart.h
