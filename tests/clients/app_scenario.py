@@ -175,7 +175,11 @@ def conversation_operations(server, known):
     @check("a_conversation_comes_to_its_end")
     def _():
         prepare(server, known)
-        talk.update(start_conversation(server, sandbox_id=known["id"]))
+        # The agent server gives its browser some seconds to begin, which are too few on a busy machine.
+        for _ in range(3):
+            talk.update(start_conversation(server, sandbox_id=known["id"]))
+            if talk["status"] == "READY":
+                break
         assert talk["status"] == "READY", talk["detail"]
         until(lambda: conversation()["execution_status"] == "finished", 90)
 
@@ -229,7 +233,8 @@ def limits_and_failures(server):
         known = httpx.get(URL + "/v1/sessions", headers={"X-API-Key": KEY}).json()["sessions"]
         failed = [one for one in known if one["state"] == "failed"]
         assert len(failed) == 1 and f"{WEB_URL}/api/v1/webhooks" in failed[0]["detail"], known
-        assert runtime(failed[0]["name"])["pod_logs"] == failed[0]["detail"]
+        said = runtime(failed[0]["name"])["pod_logs"].strip()
+        assert said and said.splitlines()[-1] in failed[0]["detail"], (said, failed)
 
     @check("delete")
     def _():

@@ -33,7 +33,7 @@ make_root() {
 		inside .new sh -ec "python3 -m venv /uv && /uv/bin/pip install -q uv==$UV" >>"$log" 2>&1 &&
 		inside .new sh -ec 'for v in v0 v1 app; do
 				python3 -m venv /$v
-				uv pip install -q --no-cache --python /$v/bin/python --no-deps -r /$v.lock
+				uv pip install -q --no-cache --compile-bytecode --python /$v/bin/python --no-deps -r /$v.lock
 			done' >>"$log" 2>&1 &&
 		rm -rf "$root.new"/var/cache/apt/archives/*.deb &&
 		find "$cache" -mindepth 1 -maxdepth 1 -type d ! -name "$key.new" -exec rm -rf {} + &&

@@ -68,7 +68,11 @@ test_a_hundred_thousand_double_forks_leave_no_zombie() {
 }
 
 storm_of() { # KIND N
-	begin
+	local room=()
+
+	# On a busy machine orphans are made faster than they are taken away, and what uses up all processes is ended.
+	if [ "$1" = forks ] && [ "$OHS_AS" = root ] && has_controller pids; then room=(--pids 100000); fi
+	begin "${room[@]}"
 	inside "(/probe/storm $1 $2 >/tmp/storm 2>&1 &); until grep -q there /tmp/storm; do :; done" >/dev/null
 	serves
 	assert_eq 1 "$(inside "pgrep -x storm >/tmp/left && echo 1")" # it still rages
