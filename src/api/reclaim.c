@@ -53,6 +53,7 @@ static uint64_t since_claimed(const struct runtime *r, uint64_t ms)
 
 struct check {
 	struct server *server;
+	uint64_t began_ms;
 	char id[sizeof(((struct runtime *)0)->id)];
 };
 
@@ -86,7 +87,9 @@ static void check_done(struct job *j)
 
 	if (r)
 		r->checking = false;
-	if (r && j->output.len && r->state == RUNTIME_RUNNING && !runtime_is_busy(r))
+	/* One that was brought back meanwhile is another than was looked at. */
+	if (r && j->output.len && r->state == RUNTIME_RUNNING && !runtime_is_busy(r) &&
+	    r->since_ms <= check->began_ms)
 		runtime_break(r, buf_str(&j->output), NULL);
 	free(check);
 }
@@ -102,6 +105,7 @@ static void check(struct runtime *r)
 		return;
 	}
 	check->server = r->server;
+	check->began_ms = loop_now();
 	memcpy(check->id, r->id, sizeof(check->id));
 	r->checking = true;
 	job_start(&r->server->calls, j);
