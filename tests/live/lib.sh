@@ -512,9 +512,14 @@ main() {
 	. "$OHS_FILE" || { echo "not ok $OHS_NAME: the file could not be read"; exit 1; }
 	if declare -F file_setup >/dev/null; then
 		(set -e; file_setup) >"$BASE/log" 2>&1 || {
-			[ ! -s "$BASE/skip" ] || { echo "skip $OHS_NAME: $(cat "$BASE/skip")"; exit 0; }
-			report_failure file_setup
-			exit 1
+			if [ -s "$BASE/skip" ]; then
+				echo "skip $OHS_NAME: $(cat "$BASE/skip")"
+			else
+				report_failure file_setup
+				ohs stop --all >/dev/null 2>&1
+			fi
+			leave_groups
+			exit 0 # the lines say what it was
 		}
 	fi
 	for t in $(sed -n 's/^\(test_[A-Za-z0-9_]*\) *().*/\1/p' "$OHS_FILE"); do
