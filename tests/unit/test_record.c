@@ -32,67 +32,69 @@ static void refused(const char *text, const char *because)
 	assert_int_equal(r.port, 99);
 }
 
+static char *command[] = { "sh", "-c", "printf '\xff\x01%s' \"a\\b\"", "", NULL };
+static char *root[] = { "cache/root-1", NULL };
+static char *workspace[] = { "base/git", "base/tree\xc3\xa4\n", NULL };
+
+/* With every field that a record can have. */
+static const struct record whole = {
+	.id = "0123456789ab",
+	.created = "2030-01-02T03:04:05Z",
+	.ids = IDS_SUBIDS,
+	.slot = 4095,
+	.session_uids = { .range = { { 0, 100000, 65536 }, { 65536, UINT32_MAX - 1, 1 } }, .n = 2 },
+	.session_gids = { .range = { { 0, 1000, 1 } }, .n = 1 },
+	.host_uid = 1000,
+	.workspace_kind = "repo",
+	.path = "/home/\xe9t\xe9/100%",
+	.subdir = "src",
+	.rev = "HEAD~1",
+	.commit = "c0ffee",
+	.repo_id = "00ff",
+	.policy = "default",
+	.policy_digest = "ab",
+	.command = command,
+	.user = "openhands",
+	.layers_root = root,
+	.layers_workspace = workspace,
+	.group = { "/sys/fs/cgroup/a", "/sys/fs/cgroup/a/b" },
+	.n_groups = 2,
+	.link = "ohs12",
+	.address = 0x0a000001,
+	.port = 8000,
+	.host_port = 65535,
+	.key = "abcdef",
+	.keep = true,
+	.stays = true,
+	.name = "my.box",
+	.label = "{\"a\": \"%\n\"}",
+	.persists = true,
+	.paused = "frozen",
+	.freezer = "/sys/fs/cgroup/freezer/ohsandbox/0123456789ab",
+	.wakes = true,
+	.rested = true,
+	.init_pid = 4321,
+	.init_start = INT64_MAX,
+};
+
 static void whole_record_comes_back_as_it_was(void **state)
 {
-	char *command[] = { "sh", "-c", "printf '\xff\x01%s' \"a\\b\"", "", NULL };
-	char *root[] = { "cache/root-1", NULL },
-	     *workspace[] = { "base/git", "base/tree\xc3\xa4\n", NULL };
-	struct record r = {
-		.id = "0123456789ab",
-		.created = "2030-01-02T03:04:05Z",
-		.ids = IDS_SUBIDS,
-		.slot = 4095,
-		.session_uids = { .range = { { 0, 100000, 65536 }, { 65536, UINT32_MAX - 1, 1 } },
-				  .n = 2 },
-		.session_gids = { .range = { { 0, 1000, 1 } }, .n = 1 },
-		.host_uid = 1000,
-		.workspace_kind = "repo",
-		.path = "/home/\xe9t\xe9/100%",
-		.subdir = "src",
-		.rev = "HEAD~1",
-		.commit = "c0ffee",
-		.repo_id = "00ff",
-		.policy = "default",
-		.policy_digest = "ab",
-		.command = command,
-		.user = "openhands",
-		.layers_root = root,
-		.layers_workspace = workspace,
-		.group = { "/sys/fs/cgroup/a", "/sys/fs/cgroup/a/b" },
-		.n_groups = 2,
-		.link = "ohs12",
-		.address = 0x0a000001,
-		.port = 8000,
-		.host_port = 65535,
-		.key = "abcdef",
-		.keep = true,
-		.stays = true,
-		.name = "my.box",
-		.label = "{\"a\": \"%\n\"}",
-		.persists = true,
-		.paused = "frozen",
-		.freezer = "/sys/fs/cgroup/freezer/ohsandbox/0123456789ab",
-		.wakes = true,
-		.rested = true,
-		.init_pid = 4321,
-		.init_start = INT64_MAX,
-	};
 	struct record back = { 0 };
 	autobuf struct buf one = { 0 }, two = { 0 };
 	struct err e = { 0 };
 
 	(void)state;
-	record_write(&r, &one);
+	record_write(&whole, &one);
 	assert_int_equal(buf_check(&one, &e), 0);
 	if (record_parse(one.data, one.len, &back, &e) < 0)
 		fail_msg("%s", e.text);
-	assert_string_equal(back.path, r.path);
+	assert_string_equal(back.path, whole.path);
 	assert_string_equal(back.command[2], command[2]);
 	assert_string_equal(back.command[3], "");
 	assert_null(back.command[4]);
 	assert_string_equal(back.layers_workspace[1], workspace[1]);
 	assert_string_equal(back.group[1], "/sys/fs/cgroup/a/b");
-	assert_memory_equal(&back.session_uids, &r.session_uids, sizeof(r.session_uids));
+	assert_memory_equal(&back.session_uids, &whole.session_uids, sizeof(whole.session_uids));
 	assert_int_equal(back.slot, 4095);
 	assert_true(back.keep && back.stays);
 	record_write(&back, &two);
